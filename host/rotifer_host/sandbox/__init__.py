@@ -1,0 +1,39 @@
+"""The sandbox: runs a gene's WebAssembly module; knows nothing of memory rules, agents or files."""
+
+from __future__ import annotations
+
+from rotifer_host.sandbox.calls import available_call_paths
+from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunction, HostFunctions, PlainFunction
+from rotifer_host.sandbox.deadline import Deadline, HostTime
+from rotifer_host.sandbox.documents import decode_document, encode_document
+from rotifer_host.sandbox.engine import assemble
+from rotifer_host.sandbox.functions import core_functions
+from rotifer_host.sandbox.library import inspect
+from rotifer_host.sandbox.module import ModuleInfo
+from rotifer_host.sandbox.result import CallStats, GuestError, GuestResult
+from rotifer_host.sandbox.run import Run
+from rotifer_host.sandbox.sandbox import Module, Sandbox
+from rotifer_host.sandbox.wasi import wasi_functions
+
+__all__ = [
+    "CallStats",
+    "Deadline",
+    "ExchangeFunction",
+    "GuestError",
+    "GuestResult",
+    "HostFunction",
+    "HostFunctions",
+    "HostTime",
+    "Module",
+    "ModuleInfo",
+    "PlainFunction",
+    "Run",
+    "Sandbox",
+    "assemble",
+    "available_call_paths",
+    "core_functions",
+    "decode_document",
+    "encode_document",
+    "inspect",
+    "wasi_functions",
+]

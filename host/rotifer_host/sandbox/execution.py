@@ -1,0 +1,121 @@
+"""From input to output: instantiate, feed, call, take.
+
+The steps of both modes are part of the guest ABI (`abi/README.md`). Whatever goes
+wrong ends the run through `run.stop`, as a host function would.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NoReturn
+
+from wasmtime import InstancePre
+
+from rotifer_host import contract
+from rotifer_host.limits import format_size
+from rotifer_host.sandbox.capi import Failure, Store
+from rotifer_host.sandbox.guest_memory import PAGE_BYTES
+from rotifer_host.sandbox.module import ModuleInfo
+from rotifer_host.sandbox.result import Ending
+from rotifer_host.sandbox.run import Run, RunStopped
+from rotifer_host.sandbox.traps import at_memory_limit, ending_of
+
+__all__ = ["EXITED", "execute"]
+
+EXITED: Final = Ending("ok", "EXITED", "exited with status 0")
+"""`proc_exit(0)`: the normal end of a WASI program."""
+
+_SHOWN_BYTES: Final = 60
+
+
+def execute(run: Run, store: Store, linked: InstancePre, info: ModuleInfo, document: bytes) -> bytes:
+    """Run a guest on a JSON document; returns the bytes of its output. Raises `RunStopped`."""
+    _check_limits(run, info, document)
+    failure = store.instantiate(linked)
+    if failure is not None:
+        _fail(run, failure)
+    run.memory.attach(store.memory("memory"))
+    if info.has_initialize:
+        _call(run, store, "_initialize")
+    if info.mode == "wasi":
+        _call(run, store, "_start")
+        return written_output(run)
+    address = _place_input(run, store, info, document)
+    result = _call(run, store, "express", address, len(document), result=True)
+    if result < 0:
+        run.stop(Ending("failed", "GENE_ERROR", f"express returned {result}"))
+    return _take_output(run, result)
+
+
+def written_output(run: Run) -> bytes:
+    """Return what a WASI program wrote to standard output."""
+    if not run.streams.output:
+        run.stop(Ending("failed", "BAD_OUTPUT", "nothing was written to standard output"))
+    return bytes(run.streams.output)
+
+
+def show(data: bytes) -> str:
+    """Return the first bytes of a guest's output, escaped."""
+    return repr(data[:_SHOWN_BYTES])[1:] + (" and more" if len(data) > _SHOWN_BYTES else "")
+
+
+def _check_limits(run: Run, info: ModuleInfo, document: bytes) -> None:
+    overdue = run.overdue()
+    if overdue is not None:
+        run.stop(overdue)
+    if len(document) > contract.MAX_INPUT_BYTES:
+        limit = format_size(contract.MAX_INPUT_BYTES)
+        run.stop(
+            Ending("failed", "INPUT_TOO_LARGE", f"the input has {len(document)} bytes; at most {limit} are allowed")
+        )
+    needed = info.memory_pages * PAGE_BYTES
+    if needed > run.limits.memory_bytes:
+        limit = format_size(run.limits.memory_bytes)
+        run.stop(
+            Ending("limit", "MEMORY_EXCEEDED", f"starts with {format_size(needed)} of memory; the limit is {limit}")
+        )
+
+
+def _place_input(run: Run, store: Store, info: ModuleInfo, document: bytes) -> int:
+    """Write the input where the guest wants it, never growing its memory: its allocator may own what comes next."""
+    address = _call(run, store, "alloc", len(document), result=True) & 0xFFFF_FFFF if info.has_alloc else 0
+    if run.memory.write(address, document):
+        return address
+    size, where = run.memory.size, f"the input, {len(document)} bytes at {address},"
+    if at_memory_limit(run):
+        limit = format_size(run.limits.memory_bytes)
+        ending = Ending("limit", "MEMORY_EXCEEDED", f"{where} does not fit into memory at its limit of {limit}")
+    elif info.has_alloc:
+        ending = Ending("failed", "BAD_ALLOC", f"alloc returned {address}: {where} is not inside memory ({size} bytes)")
+    else:
+        ending = Ending("failed", "INPUT_TOO_LARGE", f"{where} does not fit into memory ({size} bytes) without alloc")
+    return run.stop(ending)
+
+
+def _take_output(run: Run, address: int) -> bytes:
+    output = run.memory.read_until_nul(address, contract.MAX_OUTPUT_BYTES + 1)
+    if output is None:
+        run.stop(Ending("failed", "BAD_OUTPUT", f"express returned {address}, which is outside memory"))
+    if len(output) > contract.MAX_OUTPUT_BYTES:
+        run.stop(output_too_large())
+    if not output:
+        run.stop(Ending("failed", "BAD_OUTPUT", f"the output at {address} is empty"))
+    return output
+
+
+def output_too_large() -> Ending:
+    """Return the ending of a guest that produced too much."""
+    return Ending("failed", "OUTPUT_TOO_LARGE", f"the output has more than {format_size(contract.MAX_OUTPUT_BYTES)}")
+
+
+def _call(run: Run, store: Store, name: str, *arguments: int, result: bool = False) -> int:
+    outcome = store.call(store.function(name, result=result), *arguments)
+    if isinstance(outcome, Failure):
+        _fail(run, outcome)
+    if not run.may_go_on():  # the last host call may have come back late
+        raise RunStopped
+    return outcome
+
+
+def _fail(run: Run, failure: Failure) -> NoReturn:
+    run.ending = ending_of(run, failure)
+    raise RunStopped

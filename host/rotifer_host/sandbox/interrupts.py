@@ -1,0 +1,68 @@
+"""Ctrl-C and SIGTERM while a guest runs in the main thread.
+
+A signal handler that raises would raise inside a host function, at a point where
+no exception can be caught. So for the length of a run the program's own handlers
+wait: the signal is noted and the run cancelled; when the guest has ended they are
+put back and called: what they raise leaves the block.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Final
+
+from rotifer_host.sandbox.deadline import Deadline
+
+__all__ = ["Interrupts"]
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_Handler = Callable[[int, FrameType | None], object]
+
+
+class Interrupts:
+    """A `with` block in which SIGINT and SIGTERM cancel `deadline` instead of calling their handlers.
+
+    Only in the main thread, and only handlers written in Python: a signal that is
+    ignored, or left to the system, stays so.
+    """
+
+    __slots__ = ("_deadline", "_handlers", "_received")
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        self._handlers: dict[int, _Handler] = {}
+        self._received: list[int] = []
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        try:
+            for number in _SIGNALS:
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    self._handlers[number] = handler
+                    signal.signal(number, self._note)
+        except BaseException:  # raised by a handler not yet replaced
+            self._restore(list(self._handlers))
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._restore(list(self._handlers))
+        for number in self._received:
+            self._handlers[number](number, None)
+
+    def _restore(self, numbers: list[int]) -> None:
+        if numbers:
+            try:
+                signal.signal(numbers[0], self._handlers[numbers[0]])
+            finally:  # a handler just put back may raise at once
+                self._restore(numbers[1:])
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self._received.append(number)
+        self._deadline.cancel()

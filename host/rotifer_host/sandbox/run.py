@@ -1,0 +1,151 @@
+"""The state of one run, as host functions see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any, NoReturn
+
+from rotifer_host import contract
+from rotifer_host.errors import BudgetExhaustedError, BufferTooSmallError
+from rotifer_host.limits import Limits
+from rotifer_host.sandbox.capi import Store
+from rotifer_host.sandbox.deadline import Deadline, HostTime
+from rotifer_host.sandbox.fuel import FuelMeter
+from rotifer_host.sandbox.guest_memory import GuestMemory
+from rotifer_host.sandbox.result import CallStats, Ending
+from rotifer_host.sandbox.streams import Streams
+
+__all__ = ["Run", "RunStopped"]
+
+NOT_ADMITTED = -1
+
+
+class RunStopped(BaseException):
+    """Unwinds the host to end a guest; the reason lies on the run, not here.
+
+    Not an `Exception`, so that no handler swallows it by accident.
+    """
+
+
+class Run:
+    """One guest on its way from input to output.
+
+    What ends a run is kept here (`ending`, or `error` for an exception that must be
+    raised) and looked at before anything the engine reports.
+    """
+
+    __slots__ = (
+        "admitted",
+        "calls",
+        "context",
+        "deadline",
+        "ending",
+        "error",
+        "fuel",
+        "host_time",
+        "limits",
+        "logical_ms",
+        "memory",
+        "services",
+        "started",
+        "streams",
+    )
+
+    def __init__(  # noqa: PLR0913 - a run has this many parts
+        self,
+        store: Store,
+        *,
+        streams: Streams,
+        limits: Limits,
+        deadline: Deadline,
+        host_time: HostTime,
+        services: Any,  # noqa: ANN401 - for host functions of the caller, whatever they need
+        context: Mapping[str, object],
+        logical_ms: int,
+    ) -> None:
+        self.started = monotonic()
+        self.memory = GuestMemory()
+        self.fuel = FuelMeter(store, limits.fuel)
+        self.streams = streams
+        self.limits = limits
+        self.deadline = deadline
+        self.host_time = host_time
+        self.services = services
+        """What the caller of `Sandbox.run` gave for its own host functions."""
+        self.context = context
+        self.logical_ms = logical_ms
+        self.calls: dict[str, CallStats] = {}
+        self.admitted = NOT_ADMITTED
+        """Length of the response the present call has admitted."""
+        self.ending: Ending | None = None
+        self.error: BaseException | None = None
+
+    # Ending the run.
+
+    def stop(self, ending: Ending) -> NoReturn:
+        """End the run for this reason, unless it is ending already."""
+        if self.ending is None:
+            self.ending = ending
+        raise RunStopped
+
+    def keep(self, error: BaseException) -> None:
+        """Let `Sandbox.run` raise this error, unless it has one already."""
+        if self.error is None:
+            self.error = error
+
+    def may_go_on(self) -> bool:
+        """Tell whether the guest may run on; notes the ending when its time is up."""
+        if self.ending is None:
+            self.ending = self.overdue()
+        return self.ending is None and self.error is None
+
+    def overdue(self) -> Ending | None:
+        """Return the ending of a run that was cancelled or whose deadline has passed."""
+        if self.deadline.cancelled:
+            return Ending("failed", "INTERRUPTED", "the run was interrupted")
+        if self.deadline.passed:
+            return Ending("limit", "DEADLINE_EXCEEDED", f"not done after {self.deadline.limit_ms} ms")
+        return None
+
+    def exhausted(self) -> Ending:
+        """Return the ending for a call that must have a budget and found one used up."""
+        overdue = self.overdue()
+        if overdue is not None:
+            return overdue
+        return self.out_of_host_time() if self.host_time.remaining_s <= 0 else self.out_of_fuel()
+
+    def out_of_host_time(self) -> Ending:
+        """Return the ending of a run whose host calls took too long."""
+        return Ending("limit", "HOST_TIME_EXCEEDED", f"host calls took more than {self.host_time.limit_ms} ms")
+
+    def out_of_fuel(self) -> Ending:
+        """Return the ending of a run that used up its fuel."""
+        return Ending("limit", "FUEL_EXHAUSTED", f"used up its fuel of {self.limits.fuel}")
+
+    # What a host call costs.
+
+    def begin_call(self, now: float) -> None:
+        """Start a host call at `now` (monotonic seconds). Raises `BudgetExhaustedError`."""
+        if (
+            now >= self.deadline.expiry
+            or self.deadline.cell[0]
+            or self.host_time.remaining_s <= 0
+            or not self.fuel.charge(contract.CALL_BASE_FUEL)
+        ):
+            raise BudgetExhaustedError("the run's budget is used up")
+
+    def charge(self, length: int) -> None:
+        """Charge bytes that cross the border. Raises `BudgetExhaustedError` and takes nothing when fuel is short."""
+        if not self.fuel.charge(length * contract.CALL_FUEL_PER_BYTE):
+            raise BudgetExhaustedError("the run's fuel is used up")
+
+    def admit(self, response_length: int, capacity: int) -> None:
+        """Check and charge the response of the present exchange, once, before anything changes.
+
+        Raises `BufferTooSmallError` or `BudgetExhaustedError`.
+        """
+        if response_length > capacity:
+            raise BufferTooSmallError(f"response needs {response_length} bytes, out_cap is {capacity}")
+        self.charge(response_length)
+        self.admitted = response_length

@@ -1,0 +1,194 @@
+"""The sandbox: loads modules and runs them, one guest per run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+from wasmtime import InstancePre, Linker
+
+from rotifer_host import contract
+from rotifer_host.errors import DocumentError
+from rotifer_host.limits import Limits
+from rotifer_host.sandbox.active import entered
+from rotifer_host.sandbox.cache import ModuleCache
+from rotifer_host.sandbox.calls import call_path as choose_call_path
+from rotifer_host.sandbox.calls.registry import HostFunctions
+from rotifer_host.sandbox.capi import Store
+from rotifer_host.sandbox.deadline import Deadline, HostTime
+from rotifer_host.sandbox.documents import decode_document, encode_document
+from rotifer_host.sandbox.engine import engine
+from rotifer_host.sandbox.epoch import EPOCH_CALLBACK
+from rotifer_host.sandbox.execution import EXITED, execute, show, written_output
+from rotifer_host.sandbox.interrupts import Interrupts
+from rotifer_host.sandbox.library import LIBRARY
+from rotifer_host.sandbox.module import ModuleInfo, check_imports
+from rotifer_host.sandbox.result import Ending, GuestError, GuestResult
+from rotifer_host.sandbox.run import Run, RunStopped
+from rotifer_host.sandbox.streams import Streams
+
+__all__ = ["Module", "Sandbox"]
+
+_REFUSED: Ending = Ending("rejected", "INVALID_INPUT", "gene refused the input")
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A gene's module, checked, compiled and linked with the host functions of the sandbox that loaded it."""
+
+    name: str
+    info: ModuleInfo
+    linked: InstancePre
+
+
+class _Output(NamedTuple):
+    value: object
+    encoded: bytes
+
+
+_NO_OUTPUT = _Output(None, b"null")
+
+
+class Sandbox:
+    """Runs genes' modules with one set of host functions; any thread may use it, several at a time.
+
+    `call_path` is how a guest's import reaches Python, `auto` for the fastest that
+    works here. Compiled modules are kept in `cache_dir`, which must be writable by
+    its owner alone, or in memory only when it is None. Raises `UsageError`.
+    """
+
+    def __init__(self, functions: HostFunctions, *, call_path: str = "auto", cache_dir: Path | None = None) -> None:
+        self._functions = functions
+        self._path = choose_call_path(call_path)
+        self._cache = None if cache_dir is None else ModuleCache(cache_dir)
+        self._linker = Linker(engine().wasmtime)
+        self._definition = self._path.define(self._linker, functions)
+
+    @property
+    def call_path(self) -> str:
+        """The call path in use."""
+        return self._path.name
+
+    def load(self, wasm: bytes, *, name: str) -> Module:
+        """Check and compile a binary module.
+
+        Raises `BadModuleError` for one that is not valid or no gene, and
+        `UnknownImportError`, naming every import that the host does not offer.
+        """
+        gene = LIBRARY.gene(wasm, self._cache)
+        check_imports(gene.info, self._functions)
+        return Module(name, gene.info, self._linker.instantiate_pre(gene.module))
+
+    def run(  # noqa: PLR0913 - a run has this many parts
+        self,
+        module: Module,
+        document: bytes,
+        *,
+        limits: Limits,
+        deadline: Deadline,
+        host_time: HostTime,
+        services: object,
+        context: Mapping[str, object],
+        logical_ms: int,
+    ) -> GuestResult:
+        """Run a module once on `document`, compact JSON in UTF-8.
+
+        Fuel and memory count for this run alone; `deadline` and `host_time` for every
+        gene that is given the same ones. Whatever the guest does ends up in the
+        result. What is raised is a bug in a host function, or what a signal handler
+        of the program raised: SIGINT and SIGTERM end the guest first.
+        """
+        engine().check_signal_handlers()
+        with Interrupts(deadline):
+            store = Store(
+                engine().address,
+                EPOCH_CALLBACK,
+                memory_bytes=limits.memory_bytes,
+                table_elements=contract.MAX_TABLE_ELEMENTS,
+            )
+            try:
+                run = self._definition.run_type(
+                    store,
+                    streams=Streams(stdin=document if module.info.mode == "wasi" else None),
+                    limits=limits,
+                    deadline=deadline,
+                    host_time=host_time,
+                    services=services,
+                    context=context,
+                    logical_ms=logical_ms,
+                )
+                try:
+                    output = self._guarded(run, store, module, document)
+                    result = _report(run, output)
+                finally:
+                    run.memory.detach()
+            finally:
+                store.close()
+            if run.error is not None:
+                error, run.error = run.error, None
+                raise error
+        return result
+
+    def _guarded(self, run: Run, store: Store, module: Module, document: bytes) -> _Output:
+        ticker = engine().ticker
+        with entered(run):
+            try:
+                ticker.add(run, run.deadline)
+                self._definition.enter(run, store)
+                return _accept(run, execute(run, store, module.linked, module.info, document))
+            except RunStopped:
+                if run.error is not None or run.ending is None or run.ending.code != EXITED.code:
+                    return _NO_OUTPUT
+            finally:
+                ticker.remove(run)
+                self._definition.leave(run)
+        return _after_exit(run, module.info)
+
+
+def _after_exit(run: Run, info: ModuleInfo) -> _Output:
+    """Take the output of a guest that ended itself by `proc_exit(0)`."""
+    run.ending = None
+    if not run.may_go_on():
+        return _NO_OUTPUT
+    try:
+        if info.mode == "direct":
+            run.stop(Ending("failed", "BAD_OUTPUT", "exited with status 0 before express returned"))
+        return _accept(run, written_output(run))
+    except RunStopped:
+        return _NO_OUTPUT
+
+
+def _accept(run: Run, data: bytes) -> _Output:
+    """Decode a guest's output. Raises `RunStopped` when that ends the run."""
+    try:
+        value = decode_document(data)
+        encoded = encode_document(value)
+    except DocumentError as error:
+        message = f"the output is not one JSON document ({error.message}): {show(data)}"
+        run.stop(Ending("failed", "BAD_OUTPUT", message))
+    if isinstance(value, dict) and len(value) == 1 and contract.ERROR_KEY in value:
+        payload = value[contract.ERROR_KEY]
+        words = payload.get("message") if isinstance(payload, dict) else None
+        run.stop(_REFUSED._replace(message=words) if isinstance(words, str) else _REFUSED)
+    return _Output(value, encoded)
+
+
+def _report(run: Run, output: _Output) -> GuestResult:
+    ending, streams = run.ending, run.streams
+    return GuestResult(
+        status="ok" if ending is None else ending.status,
+        output=output.value,
+        output_json=output.encoded,
+        error=None if ending is None else GuestError(ending.code, ending.message, list(ending.backtrace)),
+        duration_ms=(monotonic() - run.started) * 1000,
+        fuel=run.fuel.consumed(),
+        peak_memory_bytes=run.memory.size,
+        host_calls=run.calls,
+        log=streams.log.text(),
+        log_dropped=streams.log.dropped,
+        stderr=streams.stderr.text(),
+        stderr_dropped=streams.stderr.dropped,
+    )
