@@ -1,0 +1,265 @@
+"""Changes to an agent's memory: expired entries first, then announced, applied, saved.
+
+With durability `call` each operation is a change of its own, on the disk when it
+returns. With `run` the first operation begins a change that is held until `finish`,
+which saves all of it or nothing. Either way a line is in the audit log before its
+change is saved, and taken back by a `memory.abort` line when saving fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Final, Literal
+
+from rotifer_host.audit import AuditLine
+from rotifer_host.errors import (
+    AuditError,
+    BudgetExhaustedError,
+    HostCallError,
+    LockTimeoutError,
+    RotiferError,
+    StorageError,
+    StoreError,
+)
+from rotifer_host.lock import Patience, Wait
+from rotifer_host.memory.entry import Caller, DataPolicy
+from rotifer_host.memory.events import Events
+from rotifer_host.memory.readers import LastReaders, Reading
+from rotifer_host.memory.trail import Trail
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from rotifer_host.store.protocol import Change, Snapshot, Store
+
+__all__ = ["FAILURES", "Changes", "Durability", "Operation"]
+
+Durability = Literal["call", "run"]
+FAILURES: Final = (StoreError, AuditError, LockTimeoutError)
+"""What may fail below an operation; `Changes.failure` turns it into what the operation raises."""
+
+_EXPIRED_AT_ONCE: Final = 1024
+_READINGS_WAIT_S: Final = 0.25
+
+
+class _NoWait:
+    def remaining_s(self) -> float:
+        return 0.0
+
+
+_NO_WAIT: Final = _NoWait()
+
+
+class Operation:
+    """A store change together with the audit lines that announce it."""
+
+    def __init__(self, change: Change, trail: Trail, patience: Patience, *, durable: bool) -> None:
+        self.change = change
+        self.announced: list[AuditLine] = []
+        self.halfway = False
+        """Something is announced that may not be applied yet."""
+        self.readings: list[Reading] = []
+        self._trail = trail
+        self._patience = patience
+        self._durable = durable
+
+    def announce(self, lines: list[AuditLine]) -> None:
+        """Write the audit lines of what is about to be applied."""
+        self._trail.append(lines, self._patience, durable=self._durable)
+        self.announced += lines
+        self.halfway = True
+
+    def undo(self) -> None:
+        """Forget the change, and take back what was announced."""
+        self.change.abort()
+        self._trail.aborted(self.announced, self._patience)
+
+
+class Changes:
+    """Begins, holds and ends the changes of one run, or of one use outside a run."""
+
+    def __init__(  # noqa: PLR0913 - keywords, one for each part
+        self,
+        *,
+        store: Store,
+        trail: Trail,
+        events: Events,
+        readers: LastReaders,
+        policy: DataPolicy,
+        durability: Durability,
+        deadline: Patience | None,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._events = events
+        self._readers = readers
+        self._policy = policy
+        self._holds = durability == "run"
+        self._deadline = deadline
+        self._held: Operation | None = None
+        self._lost = False
+
+    def patience(self) -> Patience:
+        """Return how long an operation that starts now may wait for others."""
+        return Wait() if self._deadline is None else self._deadline
+
+    def check_time(self) -> None:
+        """Raise `BudgetExhaustedError` when the run's deadline has passed."""
+        if self._deadline is not None and self._deadline.remaining_s() <= 0:
+            message = "the run's deadline has passed"
+            raise BudgetExhaustedError(message)
+
+    def failure(self, error: RotiferError) -> RotiferError:
+        """Return what an operation raises for one of `FAILURES`.
+
+        A lock that stays taken until a run's deadline ends the call with -4; outside a
+        run, where nobody counts budgets, it is itself.
+        """
+        if not isinstance(error, LockTimeoutError):
+            return StorageError(error.message)
+        return error if self._deadline is None else BudgetExhaustedError(error.message)
+
+    def view(self, caller: Caller | None, now_ms: int) -> AbstractContextManager[Snapshot]:
+        """Open a view for an operation that only reads, after trying to remove what has expired.
+
+        What cannot be removed at once is still in the view: the caller hides it.
+        """
+        now_s = now_ms // 1000
+        if self._held is not None and self._held.change.has_expired(now_s, self._policy):
+            with suppress(HostCallError, LockTimeoutError), self.operation(caller, now_ms):
+                pass
+        if self._held is not None:
+            return nullcontext(self._held.change)
+        snapshot = self._store.snapshot()
+        if snapshot.has_expired(now_s, self._policy):
+            snapshot.__exit__(None, None, None)
+            with suppress(*FAILURES, BudgetExhaustedError):
+                self._remove_expired(self._store.begin(_NO_WAIT), caller, now_ms, _NO_WAIT)
+            snapshot = self._store.snapshot()
+        return snapshot
+
+    @contextmanager
+    def operation(self, caller: Caller | None, now_ms: int) -> Iterator[Operation]:
+        """Open a change in which nothing has expired; saved at the end of the block, or held.
+
+        When the block raises, nothing of it stays. Raises what `failure` returns.
+        """
+        try:
+            if self._lost:
+                message = "the changes of this run could not be kept"
+                raise StoreError(message)
+            operation = self._held or self._begin_with_readings(caller, now_ms)
+            try:
+                while operation is self._held and operation.change.has_expired(now_ms // 1000, self._policy):
+                    self._count_expired(caller, self._expire(operation, caller, now_ms))
+                    self.check_time()
+                yield operation
+                operation.halfway = False
+                if not self._holds:
+                    self._commit(operation)
+            except BaseException:
+                if operation is not self._held or operation.halfway:
+                    self._lost = operation is self._held
+                    self._held = None
+                    operation.undo()
+                raise
+            if self._holds:
+                self._held = operation
+        except FAILURES as error:
+            raise self.failure(error) from error
+
+    def finish(self) -> None:
+        """Save what is held, then who read what; raises `StorageError` when held changes are lost."""
+        operation, self._held = self._held, None
+        lost, self._lost = self._lost, False
+        try:
+            if lost:
+                message = "the changes of this run could not be kept: an earlier call failed halfway"
+                raise StoreError(message)
+            if operation is not None:
+                try:
+                    self._trail.sync()
+                    self._commit(operation)
+                except BaseException:
+                    operation.undo()
+                    raise
+        except FAILURES as error:
+            raise self.failure(error) from error
+        if self._readers:
+            with suppress(StoreError, LockTimeoutError):
+                self._save_readings()
+
+    def rollback(self) -> None:
+        """Forget what is held; harmless when nothing is."""
+        operation, self._held = self._held, None
+        self._lost = False
+        if operation is not None:
+            operation.undo()
+
+    def _begin(self, caller: Caller | None, now_ms: int) -> Operation:
+        while True:
+            patience = self.patience()
+            change = self._store.begin(patience)
+            try:
+                if not change.has_expired(now_ms // 1000, self._policy):
+                    return Operation(change, self._trail, patience, durable=not self._holds)
+            except BaseException:
+                change.abort()
+                raise
+            self._remove_expired(change, caller, now_ms, patience)
+            self.check_time()
+
+    def _begin_with_readings(self, caller: Caller | None, now_ms: int) -> Operation:
+        operation = self._begin(caller, now_ms)
+        try:
+            operation.readings = self._readers.save(operation.change)
+        except StoreError:  # costs the readings, not the operation
+            operation.change.abort()
+            operation = self._begin(caller, now_ms)
+        return operation
+
+    def _remove_expired(self, change: Change, caller: Caller | None, now_ms: int, patience: Patience) -> None:
+        """Remove expired entries, as many as go at once, in a change of their own."""
+        operation = Operation(change, self._trail, patience, durable=True)
+        try:
+            count = self._expire(operation, caller, now_ms)
+            self._commit(operation)
+        except BaseException:
+            operation.undo()
+            raise
+        self._count_expired(caller, count)
+
+    def _expire(self, operation: Operation, caller: Caller | None, now_ms: int) -> int:
+        change = operation.change
+        expired = []
+        for _, identity in change.expired(now_ms // 1000, self._policy, _EXPIRED_AT_ONCE):
+            record = change.get(identity)
+            if record is None:
+                message = "an index of the memory names an entry that does not exist"
+                raise StoreError(message)
+            expired.append((identity, record))
+        operation.announce([self._trail.line("memory.expire", caller, now_ms, *entry) for entry in expired])
+        for identity, _ in expired:
+            change.remove(identity)
+        operation.halfway = False
+        return len(expired)
+
+    def _count_expired(self, caller: Caller | None, count: int) -> None:
+        if caller is not None:
+            self._events.add("expired", caller.gene_id, count)
+
+    def _commit(self, operation: Operation) -> None:
+        operation.change.commit()
+        operation.announced = []
+        self._readers.saved(operation.readings)
+
+    def _save_readings(self) -> None:
+        change = self._store.begin(Wait(_READINGS_WAIT_S))
+        try:
+            readings = self._readers.save(change)
+            change.commit()
+        except BaseException:
+            change.abort()
+            raise
+        self._readers.saved(readings)

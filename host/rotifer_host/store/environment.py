@@ -1,0 +1,194 @@
+"""The LMDB environment of a memory file: opened once per process, shared, never carried over a fork.
+
+LMDB must not open one file twice in a process, and an environment must not be used
+in a forked child. So environments are shared by the file's inode, and a child starts
+with none: stores opened before the fork are of no use in it, but it can open the same
+file again. (Only where another thread was inside a transaction at the moment of the
+fork it cannot: closing the inherited environment would release that transaction's
+locks, which are its parent's.)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from rotifer_host import contract
+from rotifer_host.errors import StoreError
+from rotifer_host.lock import FileLock, Wait
+from rotifer_host.memory.entry import Record
+from rotifer_host.memory.quota import entry_limit
+from rotifer_host.store import codec
+from rotifer_host.store.protocol import Totals
+
+__all__ = ["Committed", "Environment", "map_size", "mapped", "registry"]
+
+_FORMAT: Final = str(contract.FORMAT_VERSION).encode()
+_MAX_READERS: Final = 1024
+
+_LARGEST_MAP_BYTES: Final = 8 << 40
+_MAP_BYTES_PER_QUOTA_BYTE: Final = 16
+_MAP_BYTES_PER_ENTRY: Final = 16 * contract.KIB
+_MAP_SPARE_BYTES: Final = 64 * contract.MIB
+
+
+def map_size(quota: int) -> int:
+    """Return the bytes of address space to map for a memory with this quota; the file stays as small as it is.
+
+    A byte of a key takes at most 7 in an entry's JSON and msgpack, an entry at most two
+    pages beside what it holds, and copy-on-write needs as much again. 8 TiB is what
+    several agents can map side by side; only a quota in the hundreds of gigabytes that
+    is full of the tiniest entries would need more.
+    """
+    needed = quota * _MAP_BYTES_PER_QUOTA_BYTE + entry_limit(quota) * _MAP_BYTES_PER_ENTRY + _MAP_SPARE_BYTES
+    return min(needed, _LARGEST_MAP_BYTES)
+
+
+@contextmanager
+def mapped(path: Path, doing: str) -> Iterator[None]:
+    """Turn what LMDB and the operating system raise into a `StoreError` naming the file."""
+    try:
+        yield
+    except (lmdb.Error, OSError) as error:
+        message = f"cannot {doing} {path.name}: {error}"
+        raise StoreError(message) from error
+
+
+class Committed:
+    """What is known of the state one transaction committed, which never changes again."""
+
+    __slots__ = ("first_expiries", "number", "records")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        """LMDB's id of the transaction."""
+        self.first_expiries: tuple[int, int] | None = None
+        self.records: dict[bytes, Record] = {}
+        """A few small records that were read."""
+
+
+class Environment:
+    """An open memory file with its writers' lock."""
+
+    def __init__(self, path: Path, agent_id: str, quota: int) -> None:
+        self.path = path
+        self.agent_id = agent_id
+        self.users = 0
+        self.lock = FileLock(path.with_name(f"{path.name}.lock"))
+        self.committed = Committed(-1)
+        self.env: lmdb.Environment | None = lmdb.open(
+            os.fspath(path),
+            map_size=map_size(quota),
+            subdir=False,
+            mode=0o600,
+            max_readers=_MAX_READERS,
+        )
+        try:
+            self.env.reader_check()
+            if self.env.stat()["entries"] == 0:
+                with self.lock.held(Wait()):
+                    self._initialise(self.env)
+            self._check(self.env)
+        except BaseException:
+            self.close()
+            raise
+        self._idle_references = sys.getrefcount(self.env)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no transaction of this process exists: each would hold a reference to the environment."""
+        return sys.getrefcount(self.env) == self._idle_references
+
+    def close(self) -> None:
+        """Close the file; stores that still use it raise `StoreError` from now on."""
+        env, self.env = self.env, None
+        if env is not None:
+            env.close()
+        self.lock.close()
+
+    def _initialise(self, env: lmdb.Environment) -> None:
+        with env.begin(write=True) as txn:
+            if env.stat()["entries"] == 0:  # else another process was faster
+                txn.put(codec.FORMAT_KEY, _FORMAT)
+                txn.put(codec.AGENT_KEY, self.agent_id.encode())
+                txn.put(codec.TOTALS_KEY, codec.encode_totals(Totals()))
+
+    def _check(self, env: lmdb.Environment) -> None:
+        with env.begin() as txn:
+            version, owner = txn.get(codec.FORMAT_KEY), txn.get(codec.AGENT_KEY)
+        if version != _FORMAT:
+            shown = "no format" if version is None else f"format {ascii(version)[2:-1]}"
+            message = f"{self.path.name} has {shown} of memory, this version reads {contract.FORMAT_VERSION}"
+            raise StoreError(message)
+        if owner != self.agent_id.encode():
+            message = f"{self.path.name} is the memory of another agent"
+            raise StoreError(message)
+
+
+class _Registry:
+    """The environments open in this process, by device and inode of their file."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[tuple[int, int], Environment] = {}
+        self._unclosable: list[lmdb.Environment] = []
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def acquire(self, path: Path, agent_id: str, quota: int) -> Environment:
+        """Open the file, made when it is missing, or share what is open; raises `StoreError` or `LockTimeoutError`."""
+        with self._lock, mapped(path, "open"):
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            created = not path.exists()
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                status = os.fstat(descriptor)
+            finally:
+                os.close(descriptor)
+            identity = (status.st_dev, status.st_ino)
+            environment = self._open.get(identity)
+            if environment is None:
+                environment = self._open[identity] = Environment(path.resolve(), agent_id, quota)
+                if created:
+                    _sync_folder(path.parent)
+            elif environment.agent_id != agent_id:
+                message = f"{path.name} is the memory of another agent"
+                raise StoreError(message)
+            environment.users += 1
+            return environment
+
+    def release(self, environment: Environment) -> None:
+        """Give one use back; the last one closes the file."""
+        with self._lock:
+            environment.users -= 1
+            if environment.users == 0 and environment.env is not None:
+                self._open = {key: value for key, value in self._open.items() if value is not environment}
+                environment.close()
+
+    def _after_fork(self) -> None:
+        self._lock = threading.Lock()
+        inherited, self._open = self._open, {}
+        for environment in inherited.values():
+            idle = environment.idle
+            env, environment.env = environment.env, None
+            if env is not None and idle:
+                env.close()
+            elif env is not None:
+                self._unclosable.append(env)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+registry: Final = _Registry()

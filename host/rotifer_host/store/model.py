@@ -1,0 +1,131 @@
+"""A store in plain Python: the model the LMDB store is tested against, and a memory that no disk outlives."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Final, Self
+
+from rotifer_host.errors import LockTimeoutError, StoreError
+from rotifer_host.lock import Patience
+from rotifer_host.memory.entry import Category, DataPolicy, Record
+from rotifer_host.store.protocol import Expiry, Index, Totals
+
+__all__ = ["ModelStore"]
+
+_LONGEST_PAUSE_S: Final = 0.005
+
+
+class _ModelSnapshot:
+    def __init__(self, records: dict[bytes, Record], totals: Totals) -> None:
+        self._records = records
+        self._totals = totals
+
+    def get(self, identity: bytes) -> Record | None:
+        return self._records.get(identity)
+
+    def records(self) -> Iterator[tuple[bytes, Record]]:
+        return iter(sorted(self._records.items()))
+
+    def totals(self) -> Totals:
+        return self._totals
+
+    def newest(self, category: Category | None) -> Iterator[Index]:
+        return iter(sorted(self._indexes(category), reverse=True))
+
+    def oldest(self, category: Category) -> Iterator[Index]:
+        return iter(sorted(self._indexes(category)))
+
+    def with_prefix(self, prefix: str) -> Iterator[Index]:
+        return (index for index in self.newest(None) if self._records[index.identity].key.startswith(prefix))
+
+    def expired(self, now_s: int, policy: DataPolicy, limit: int) -> list[Expiry]:
+        return heapq.nsmallest(limit, self._expired(now_s, policy))
+
+    def has_expired(self, now_s: int, policy: DataPolicy) -> bool:
+        return any(True for _ in self._expired(now_s, policy))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def _indexes(self, category: Category | None) -> Iterator[Index]:
+        for identity, record in self._records.items():
+            if category is None or record.category == category:
+                yield Index(record.sequence, identity, record.category, record.updated_ms)
+
+    def _expired(self, now_s: int, policy: DataPolicy) -> Iterator[Expiry]:
+        for identity, record in self._records.items():
+            second = record.expires_at(policy)
+            if second is not None and second <= now_s:
+                yield Expiry(second, identity)
+
+
+class _ModelChange(_ModelSnapshot):
+    def __init__(self, store: ModelStore) -> None:
+        super().__init__(dict(store.records), store.totals)
+        self._store: ModelStore | None = store
+
+    def put(self, identity: bytes, record: Record) -> None:
+        old = self._records.get(identity)
+        if old is not None:
+            self._totals = self._totals.minus(old)
+        self._records[identity] = record
+        self._totals = self._totals.plus(record)
+
+    def remove(self, identity: bytes) -> None:
+        old = self._records.pop(identity, None)
+        if old is None:
+            message = f"there is no entry {identity.hex()} to remove"
+            raise StoreError(message)
+        self._totals = self._totals.minus(old)
+
+    def commit(self) -> None:
+        if self._store is None:
+            message = "this change has already ended"
+            raise StoreError(message)
+        self._store.records, self._store.totals = self._records, self._totals
+        self.abort()
+
+    def abort(self) -> None:
+        if self._store is not None:
+            self._store.lock.release()
+            self._store = None
+
+
+class ModelStore:
+    """Keeps the store protocol in one process, without files; `close` forgets nothing."""
+
+    def __init__(self) -> None:
+        self.records: dict[bytes, Record] = {}
+        self.totals = Totals()
+        self.lock = threading.Lock()
+
+    def snapshot(self) -> _ModelSnapshot:
+        """Open a view of the latest committed state."""
+        return _ModelSnapshot(self.records, self.totals)
+
+    def begin(self, patience: Patience) -> _ModelChange:
+        """Start a change; other changes wait until it has ended."""
+        while not self.lock.acquire(timeout=min(max(patience.remaining_s(), 0.0), _LONGEST_PAUSE_S)):
+            if patience.remaining_s() <= 0:
+                message = "another thread is changing this memory"
+                raise LockTimeoutError(message)
+        return _ModelChange(self)
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,181 @@
+"""The seam between the memory rules and where entries lie.
+
+The rules (`rotifer_host.memory`) use nothing of a store but this. Two stores keep
+it, and one suite tests both: `store.model.ModelStore`, plain Python, and
+`store.lmdb_store.LmdbStore`, what agents use. Stores know no rules: they keep
+records, indexes and counters, and make a change whole or not at all.
+
+Every failure of what lies below is a `StoreError`; a lock that does not come
+free within the caller's patience is a `LockTimeoutError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from rotifer_host import contract
+from rotifer_host.lock import Patience
+from rotifer_host.memory.entry import Category, DataPolicy, Record
+
+__all__ = ["Change", "Expiry", "Index", "OpenSnapshot", "Snapshot", "Store", "Tally", "Totals"]
+
+
+class Tally(NamedTuple):
+    """What the entries of one category come to."""
+
+    used: int = 0
+    """Sum of `Record.weight`, in bytes."""
+    entries: int = 0
+
+
+class Totals(NamedTuple):
+    """Counters kept in the same transaction as the entries."""
+
+    sequence: int = 0
+    """The largest sequence number given out so far; 0 in an empty store."""
+    categories: tuple[Tally, ...] = (Tally(),) * len(contract.CATEGORIES)
+    """In the order of `contract.CATEGORIES`."""
+
+    @property
+    def used(self) -> int:
+        """Bytes that all entries together count against the quota."""
+        return sum(tally.used for tally in self.categories)
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        return sum(tally.entries for tally in self.categories)
+
+    def of(self, category: Category) -> Tally:
+        """Return the counters of one category."""
+        return self.categories[contract.CATEGORIES.index(category)]
+
+    def plus(self, record: Record) -> Totals:
+        """Return the counters after `record` was added."""
+        return self._moved(record, 1)._replace(sequence=max(self.sequence, record.sequence))
+
+    def minus(self, record: Record) -> Totals:
+        """Return the counters after `record` was removed."""
+        return self._moved(record, -1)
+
+    def _moved(self, record: Record, sign: int) -> Totals:
+        place = contract.CATEGORIES.index(record.category)
+        tally = self.categories[place]
+        moved = Tally(tally.used + sign * record.weight, tally.entries + sign)
+        return self._replace(categories=(*self.categories[:place], moved, *self.categories[place + 1 :]))
+
+
+class Index(NamedTuple):
+    """What an ordered walk yields without loading the record."""
+
+    sequence: int
+    identity: bytes
+    category: Category
+    updated_ms: int
+
+
+class Expiry(NamedTuple):
+    """An entry that does not stay for ever."""
+
+    second: int
+    """Second since 1970 from which the entry is gone."""
+    identity: bytes
+
+
+class Snapshot(Protocol):
+    """One consistent view of an agent's memory."""
+
+    def get(self, identity: bytes) -> Record | None:
+        """Return the record with this 32-byte entry id."""
+        ...
+
+    def records(self) -> Iterator[tuple[bytes, Record]]:
+        """Walk all entries in the order of their ids, without any index."""
+        ...
+
+    def totals(self) -> Totals:
+        """Return the counters."""
+        ...
+
+    def newest(self, category: Category | None) -> Iterator[Index]:
+        """Walk entries from the largest sequence number down; of one category, or of all."""
+        ...
+
+    def oldest(self, category: Category) -> Iterator[Index]:
+        """Walk the entries of a category from the smallest sequence number up."""
+        ...
+
+    def with_prefix(self, prefix: str) -> Iterator[Index]:
+        """Walk the entries whose key starts with `prefix` from the largest sequence number down."""
+        ...
+
+    def expired(self, now_s: int, policy: DataPolicy, limit: int) -> list[Expiry]:
+        """Return up to `limit` entries whose `expires_at(policy)` is at or before `now_s`, soonest first."""
+        ...
+
+    def has_expired(self, now_s: int, policy: DataPolicy) -> bool:
+        """Tell whether `expired` would return anything; cheap enough for every read."""
+        ...
+
+
+class OpenSnapshot(Snapshot, Protocol):
+    """A snapshot of its own: `with store.snapshot() as snapshot:`; it must be used no more afterwards."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Change(Snapshot, Protocol):
+    """A write transaction: sees its own changes, alone among all processes, and is whole or nothing.
+
+    Walks must not be continued after a `put` or `remove`.
+    """
+
+    def put(self, identity: bytes, record: Record) -> None:
+        """Store a record, replacing the one with this id; counters and indexes follow.
+
+        The store's sequence counter becomes `record.sequence` when that is larger.
+        """
+        ...
+
+    def remove(self, identity: bytes) -> None:
+        """Remove the record with this id; it must exist."""
+        ...
+
+    def commit(self) -> None:
+        """Save everything, on disk when this returns. Raises `StoreError`: then nothing was saved."""
+        ...
+
+    def abort(self) -> None:
+        """Forget everything; harmless after `commit`."""
+        ...
+
+
+class Store(Protocol):
+    """All entries of one agent."""
+
+    def snapshot(self) -> OpenSnapshot:
+        """Open a view of the latest committed state."""
+        ...
+
+    def begin(self, patience: Patience) -> Change:
+        """Start a change, waiting for other writers, threads or processes, as long as `patience` allows.
+
+        The thread that began a change is the one that must finish it.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what is open; the store must not be used afterwards."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
