@@ -1,0 +1,1 @@
+"""Agents: their records, and how they run."""

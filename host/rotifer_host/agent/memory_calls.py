@@ -1,0 +1,76 @@
+"""The four memory calls as host functions: sandbox on one side, memory rules on the other.
+
+memory-api.en.md, "From a WASM module". This is the only place that knows both.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rotifer_host.memory import decode_delete, decode_query, decode_read, decode_write
+from rotifer_host.sandbox import ExchangeFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rotifer_host.errors import AccessDeniedError
+    from rotifer_host.memory import AgentMemory, Caller
+    from rotifer_host.sandbox import Run
+
+__all__ = ["MEMORY_CALLS", "MemoryAccess", "NoMemory", "memory_functions"]
+
+MEMORY_CALLS: Final = ("readMemory", "writeMemory", "queryMemory", "deleteMemory")
+
+_DELETED: Final = b"null"
+
+
+class MemoryAccess(NamedTuple):
+    """What the run of a gene with memory brings to the calls as `run.services`."""
+
+    memory: AgentMemory
+    caller: Caller
+
+
+class NoMemory(NamedTuple):
+    """The same of a gene outside an agent, or without a v2 id: every call is refused, whatever it asks."""
+
+    refuse: Callable[[str], AccessDeniedError]
+    """Takes the name of the call, records the refusal and returns it."""
+
+
+def memory_functions() -> tuple[ExchangeFunction, ...]:
+    """Return `readMemory`, `writeMemory`, `queryMemory` and `deleteMemory` of module `rotifer`."""
+    handlers = (_read, _write, _query, _delete)
+    return tuple(
+        ExchangeFunction("rotifer", name, partial(_require_memory, name), handler)
+        for name, handler in zip(MEMORY_CALLS, handlers, strict=True)
+    )
+
+
+def _require_memory(call: str, run: Run) -> None:
+    if isinstance(run.services, NoMemory):
+        raise run.services.refuse(call)
+
+
+def _read(run: Run, request: bytes, out_cap: int) -> bytes:
+    access: MemoryAccess = run.services
+    return access.memory.read(access.caller, decode_read(request), lambda size: run.admit(size, out_cap))
+
+
+def _write(run: Run, request: bytes, out_cap: int) -> bytes:
+    access: MemoryAccess = run.services
+    return access.memory.write(access.caller, decode_write(request), lambda size: run.admit(size, out_cap))
+
+
+def _query(run: Run, request: bytes, _out_cap: int) -> bytes:
+    access: MemoryAccess = run.services
+    return access.memory.query(access.caller, decode_query(request))
+
+
+def _delete(run: Run, request: bytes, out_cap: int) -> bytes:
+    # a deletion never fails for want of room: without four bytes for `null` its response is empty
+    response = _DELETED if out_cap >= len(_DELETED) else b""
+    access: MemoryAccess = run.services
+    access.memory.delete(access.caller, decode_delete(request), lambda _size: run.admit(len(response), out_cap))
+    return response

@@ -1,0 +1,123 @@
+"""What a run reports: the document of `rotifer run --json` and `rotifer agent run --json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rotifer_host import contract
+
+__all__ = ["CallReport", "GeneReport", "RunError", "RunResult", "Status"]
+
+Status = Literal["ok", "rejected", "failed", "limit"]
+
+_EXIT_STATUS = {
+    "ok": contract.EXIT_OK,
+    "rejected": contract.EXIT_FAILED,
+    "failed": contract.EXIT_FAILED,
+    "limit": contract.EXIT_LIMIT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunError:
+    """Why a run did not end with an output."""
+
+    code: str
+    """`TRAP`, `FUEL_EXHAUSTED`, `INVALID_INPUT` for a rejection, …"""
+    message: str
+    backtrace: tuple[str, ...] = ()
+    """The guest's frames by function name, innermost first; empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallReport:
+    """All calls of one host function by one gene."""
+
+    count: int
+    errors: dict[int, int]
+    """How often each negative result was returned."""
+    bytes_in: int
+    """Request bytes, from guest to host."""
+    bytes_out: int
+    """Response bytes, from host to guest."""
+    micros: float
+
+
+@dataclass(frozen=True, slots=True)
+class GeneReport:
+    """One gene of a run."""
+
+    name: str
+    gene_id: str | None
+    status: Status
+    duration_ms: float
+    fuel: int
+    """Fuel used, what host calls charged included."""
+    peak_memory_bytes: int
+    host_calls: dict[str, CallReport]
+    denied: int
+    evicted: int
+    expired: int
+    log: str
+    stderr: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the gene's part of the run document."""
+        return {
+            "name": self.name,
+            "geneId": self.gene_id,
+            "status": self.status,
+            "durationMs": round(self.duration_ms, 3),
+            "fuel": self.fuel,
+            "peakMemoryBytes": self.peak_memory_bytes,
+            "hostCalls": {
+                name: {
+                    "count": calls.count,
+                    "errors": {str(result): times for result, times in sorted(calls.errors.items(), reverse=True)},
+                    "bytesIn": calls.bytes_in,
+                    "bytesOut": calls.bytes_out,
+                    "micros": round(calls.micros, 1),
+                }
+                for name, calls in self.host_calls.items()
+            },
+            "denied": self.denied,
+            "evicted": self.evicted,
+            "expired": self.expired,
+            "log": self.log,
+            "stderr": self.stderr,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """One run of an agent, or of one gene on its own (then `agent` and `agent_id` are None)."""
+
+    status: Status
+    output: Any
+    """The output as a JSON value; None unless `status` is `ok` (and when the output is `null`)."""
+    error: RunError | None
+    agent: str | None
+    agent_id: str | None
+    composition: str | None
+    duration_ms: float
+    genes: tuple[GeneReport, ...] = field(default=())
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status of the command line: 0 ok, 1 failed or rejected, 3 a limit was hit."""
+        return _EXIT_STATUS[self.status]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the run document, version 1."""
+        return {
+            "v": contract.FORMAT_VERSION,
+            "status": self.status,
+            "output": self.output,
+            "error": None if self.error is None else {"code": self.error.code, "message": self.error.message},
+            "agent": self.agent,
+            "agentId": self.agent_id,
+            "composition": self.composition,
+            "durationMs": round(self.duration_ms, 3),
+            "genes": [gene.to_json() for gene in self.genes],
+        }

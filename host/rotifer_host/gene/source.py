@@ -1,0 +1,85 @@
+"""Where a gene's module comes from, and what to type to get it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from pathlib import Path
+from typing import Final
+
+from rotifer_host import contract
+from rotifer_host.errors import GeneError
+
+__all__ = ["ARTEFACT_FILE", "RESULT_FILE", "compile_command", "default_source", "how_to_build", "read_module_file"]
+
+ARTEFACT_FILE: Final = "gene.ir.wasm"
+RESULT_FILE: Final = ".compile-result.json"
+
+_DEFAULT_SOURCES: Final = ("gene.wasm", "gene.wat")
+_BUILD_COMMANDS: Final = (
+    ("Cargo.toml", "cargo build --release --target wasm32-unknown-unknown"),
+    ("asconfig.json", "npx asc assembly/index.ts -o gene.wasm -O2"),
+    ("assembly/index.ts", "npx asc assembly/index.ts -o gene.wasm -O2"),
+    ("go.mod", "GOOS=wasip1 GOARCH=wasm go build -o gene.wasm ."),
+    ("build.zig", "zig build -Dtarget=wasm32-freestanding -Doptimize=ReleaseSmall"),
+    ("*.rs", "rustc --target wasm32-unknown-unknown --crate-type cdylib -O -o gene.wasm {file}"),
+    ("*.c", "clang --target=wasm32 -Os -nostdlib -Wl,--no-entry -o gene.wasm {file}"),
+)
+_SCRIPTS: Final = ("index.ts", "index.js", "index.mjs")
+
+
+def default_source(folder: Path) -> Path | None:
+    """Return what compiling uses when no file is given: `gene.wasm`, else `gene.wat`, else None."""
+    return next((path for name in _DEFAULT_SOURCES if (path := folder / name).is_file()), None)
+
+
+def how_to_build(folder: Path) -> str:
+    """Say how to get from the source in `folder`, which has no module, to a compiled gene."""
+    name = folder.name
+    for pattern, command in _BUILD_COMMANDS:
+        found = sorted(folder.glob(pattern))
+        if found:
+            build = command.format(file=shlex.quote(found[0].name))
+            if "gene.wasm" in build:
+                return f"in {folder} type `{build}`, then `rotifer compile {name}`"
+            return f"in {folder} type `{build}`, then `rotifer compile {name} --wasm FILE` with the .wasm file it made"
+    scripts = [script for script in _SCRIPTS if (folder / script).is_file()]
+    if scripts:
+        return f"{scripts[0]} has to be built to WebAssembly first; then type `rotifer compile {name} --wasm FILE`"
+    return f"put gene.wasm or gene.wat into {folder}, or type `rotifer compile {name} --wasm FILE`"
+
+
+def compile_command(folder: Path, project: Path, source: Path | None) -> str:
+    """Return the command that compiles the gene in `folder` from `source`, as it can be typed here and now."""
+    words = ["rotifer", "compile", folder.name]
+    if source is not None and source != default_source(folder):
+        words += ["--wasm", os.fspath(source)]
+    try:
+        inside = Path.cwd().is_relative_to(project)
+    except FileNotFoundError:  # the current folder is deleted
+        inside = False
+    if not inside:
+        words += ["-C", os.fspath(project)]
+    return shlex.join(words)
+
+
+def read_module_file(path: Path) -> bytes:
+    """Read a module or its text, at most 64 MiB. Raises `GeneError`, or `FileNotFoundError`."""
+    try:
+        # O_NONBLOCK: a pipe must not make the host wait
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                message = f"{path} is not a file"
+                raise GeneError(message)
+            data = file.read(contract.MAX_MODULE_BYTES + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}"
+        raise GeneError(message) from error
+    if len(data) > contract.MAX_MODULE_BYTES:
+        message = f"{path} is larger than {contract.MAX_MODULE_BYTES} bytes, the most a module may have"
+        raise GeneError(message)
+    return data

@@ -1,0 +1,274 @@
+"""A project on disk: the folder with `rotifer.json`, its genes, its agents, and what the host keeps of them.
+
+rotifer.json            {"v", "name", "version", "author", "genes_dir"}
+genes/<name>/           one gene each: phenotype.json, its source, gene.ir.wasm
+.rotifer/               0700, not for git
+    agents/<id>.json    one agent each
+    memory/<id>/        its memory
+    audit.jsonl  telemetry.jsonl
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import msgspec
+
+from rotifer_host import contract, telemetry
+from rotifer_host.agent.record import AgentRecord, check_name, create_agent, find_agent, list_agents
+from rotifer_host.audit import AuditLog
+from rotifer_host.clock import Clock, SystemClock
+from rotifer_host.errors import AgentError, GeneError, ProjectError, UsageError
+from rotifer_host.files import make_private_folder, read_json
+from rotifer_host.gene import Gene
+from rotifer_host.gene.phenotype import PHENOTYPE_FILE
+from rotifer_host.lock import FileLock, Wait
+from rotifer_host.memory.entry import DEFAULT_DATA_POLICY, DataPolicy
+from rotifer_host.telemetry import TelemetryLog
+
+__all__ = ["PROJECT_FILE", "ProjectFolder", "module_cache_dir"]
+
+PROJECT_FILE: Final = "rotifer.json"
+
+_CLOCK: Final = SystemClock()
+_STATE_FOLDER: Final = ".rotifer"
+_STARTER_GENE: Final = Path(__file__).parent / "gene" / "starter" / "hello"
+_GITIGNORE: Final = """\
+# the agents' records, memory and logs
+.rotifer/
+# made by `rotifer compile`
+gene.ir.wasm
+.compile-result.json
+# made by build tools
+node_modules/
+target/
+"""
+
+
+class ProjectFolder:
+    """An existing project; `find` or `init` make one of these.
+
+    Nothing is written until something has to be: a fresh clone, which has no
+    `.rotifer/`, and a read-only one can be looked at.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Read `rotifer.json` in `root`. Raises `ProjectError`, naming the field that is wrong."""
+        self.root = root
+        self.name, self.genes_dir = _read_project(root)
+        self.state_dir = root / _STATE_FOLDER
+
+    def __repr__(self) -> str:
+        return f"ProjectFolder({str(self.root)!r})"
+
+    @classmethod
+    def find(cls, start: Path) -> ProjectFolder:
+        """Open the project of folder `start`: the nearest one upwards that holds `rotifer.json`.
+
+        Raises `ProjectError`, with code `NO_PROJECT` when there is none.
+        """
+        folder = Path(os.path.abspath(start))  # noqa: PTH100 - a link stays a link
+        if not folder.is_dir():
+            message = f"there is no folder {folder}"
+            raise ProjectError(message, code="NO_PROJECT")
+        for candidate in (folder, *folder.parents):
+            if (candidate / PROJECT_FILE).is_file():
+                return cls(candidate)
+        message = f"no {PROJECT_FILE} in {folder} or above it"
+        raise ProjectError(
+            message, code="NO_PROJECT", help="make a project with `rotifer init NAME`, or name one with -C DIR"
+        )
+
+    @classmethod
+    def init(cls, path: Path, name: str) -> ProjectFolder:
+        """Make the folder `path` with a project named `name` and a starter gene, `hello`: all of it, or nothing.
+
+        An empty folder that is there already is replaced. Raises `UsageError` for a bad
+        name, `ProjectError` when there is something at `path`.
+        """
+        check_name(name, "project")
+        path = Path(os.path.abspath(path))  # noqa: PTH100 - the same
+        draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+        try:
+            if os.path.lexists(path) and not (path.is_dir() and not path.is_symlink() and not any(path.iterdir())):
+                message = f"{path} is there already and not an empty folder"
+                raise ProjectError(message, help="choose a name that is not taken")
+            try:
+                _write_project(draft, name)
+                draft.rename(path)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+        except OSError as error:
+            message = f"cannot make the project {path}: {error.strerror}"
+            raise ProjectError(message) from error
+        return cls(path)
+
+    def gene(self, name: str) -> Gene:
+        """Return a gene by name. Raises `UsageError` for a bad name, `GeneError` with code `GENE_NOT_FOUND`."""
+        check_name(name, "gene")
+        path = self.genes_dir / name
+        if not path.is_dir():
+            message = f"there is no gene {name} in {self.genes_dir}"
+            raise GeneError(message, code="GENE_NOT_FOUND", help="`rotifer list` shows the genes of this project")
+        return Gene(path, self.root)
+
+    def genes(self) -> list[Gene]:
+        """Return the genes by name: each folder with a `phenotype.json`, valid or not. Raises `ProjectError`."""
+        try:
+            folders = sorted(self.genes_dir.iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            message = f"cannot read {self.genes_dir}: {error.strerror}"
+            raise ProjectError(message) from error
+        return [
+            Gene(folder, self.root)
+            for folder in folders
+            if _is_name(folder.name) and (folder / PHENOTYPE_FILE).is_file()
+        ]
+
+    def agent(self, name: str) -> AgentRecord:
+        """Return an agent by name. Raises `AgentError`: see `find_agent`."""
+        return find_agent(self._agents_dir, name)
+
+    def agents(self, on_unreadable: Callable[[AgentError], None] | None = None) -> list[AgentRecord]:
+        """Return the agents by name.
+
+        A record that cannot be read raises `AgentError`, or is handed to `on_unreadable` and left out.
+        """
+        return list_agents(self._agents_dir, on_unreadable)
+
+    def create_agent(  # noqa: PLR0913 - all that is asked when an agent is made
+        self,
+        name: str,
+        genome: Sequence[str],
+        *,
+        composition: str | None = None,
+        memory_quota: int | None = None,
+        data_policy: DataPolicy | None = None,
+        clock: Clock = _CLOCK,
+    ) -> AgentRecord:
+        """Make an agent of genes that exist and have a valid phenotype; they need not be compiled yet.
+
+        What is left out is the default of `AgentRecord`; `memory_quota` is bytes.
+
+        Raises `UsageError`, `GeneError`, `AgentError` (`AGENT_EXISTS` for a name that is
+        taken), and `LockTimeoutError`.
+        """
+        for gene in genome:
+            self.gene(gene).phenotype  # noqa: B018 - reading it is the check
+        self._make_state_folder("agents")
+        return create_agent(
+            self._agents_dir,
+            name,
+            genome,
+            lock=FileLock(self.state_dir / "agents.lock"),
+            patience=Wait(),
+            clock=clock,
+            composition=composition,
+            memory_quota=contract.DEFAULT_QUOTA_BYTES if memory_quota is None else memory_quota,
+            data_policy=data_policy or DEFAULT_DATA_POLICY,
+        )
+
+    def memory_path(self, agent_id: str) -> Path:
+        """Return where an agent's memory lies, in a folder that exists. Raises `ProjectError`."""
+        self._make_state_folder("memory")
+        return self.state_dir / "memory" / agent_id
+
+    @cached_property
+    def audit(self) -> AuditLog:
+        """The project's audit log. Raises `ProjectError` when `.rotifer/` cannot be made."""
+        self._make_state_folder()
+        return AuditLog(self.state_dir / "audit.jsonl")
+
+    @cached_property
+    def telemetry(self) -> TelemetryLog:
+        """The project's telemetry, off where the environment says so."""
+        return TelemetryLog(self.state_dir / "telemetry.jsonl", enabled=telemetry.is_enabled(os.environ))
+
+    @property
+    def _agents_dir(self) -> Path:
+        return self.state_dir / "agents"
+
+    def _make_state_folder(self, *below: str) -> None:
+        try:
+            make_private_folder(self.state_dir)
+            for name in below:
+                make_private_folder(self.state_dir / name)
+        except OSError as error:
+            message = f"cannot use {self.state_dir}: {error.strerror}"
+            raise ProjectError(message) from error
+
+
+def module_cache_dir() -> Path:
+    """Return the folder for compiled modules: `ROTIFER_CACHE_DIR`, else one in the user's cache.
+
+    It is the user's and outside every project: what lies in it is native code, which
+    nobody should get with a clone.
+    """
+    chosen = os.environ.get("ROTIFER_CACHE_DIR")
+    if chosen:
+        return Path(chosen).absolute()
+    import platformdirs  # noqa: PLC0415 - 6 ms, and not always needed
+
+    return platformdirs.user_cache_path("rotifer-host", appauthor=False) / "modules"
+
+
+def _read_project(root: Path) -> tuple[str, Path]:
+    path = root / PROJECT_FILE
+    document = read_json(path, ProjectError)
+    if not isinstance(document, dict):
+        message = f"{path} must be a JSON object"
+        raise ProjectError(message)
+    version = document.get("v", contract.FORMAT_VERSION)
+    if type(version) is not int or version != contract.FORMAT_VERSION:
+        message = f"{path}: v is {version!r}; this host reads format version {contract.FORMAT_VERSION}"
+        raise ProjectError(message)
+    name = document.get("name")
+    if not isinstance(name, str) or not name:
+        message = f"{path}: name must be text, not {name!r}"
+        raise ProjectError(message)
+    genes_dir = document.get("genes_dir", "genes")
+    if not isinstance(genes_dir, str) or not _is_inside(genes_dir):
+        message = f"{path}: genes_dir must be a folder inside the project, such as genes, not {genes_dir!r}"
+        raise ProjectError(message)
+    return name, root / genes_dir
+
+
+def _is_inside(folder: str) -> bool:
+    path = PurePosixPath(folder)
+    return folder != "" and "\0" not in folder and not path.is_absolute() and ".." not in path.parts
+
+
+def _is_name(name: str) -> bool:
+    try:
+        check_name(name, "gene")
+    except UsageError:
+        return False
+    return True
+
+
+def _write_project(folder: Path, name: str) -> None:
+    project = {
+        "v": contract.FORMAT_VERSION,
+        "name": name,
+        "version": "0.1.0",
+        "author": "local-dev",
+        "genes_dir": "genes",
+    }
+    folder.mkdir()
+    (folder / PROJECT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(project), indent=2) + b"\n")
+    (folder / ".gitignore").write_text(_GITIGNORE, encoding="utf-8")
+    (folder / "genes").mkdir()
+    gene = folder / "genes" / _STARTER_GENE.name
+    gene.mkdir()
+    for file in _STARTER_GENE.iterdir():
+        (gene / file.name).write_bytes(file.read_bytes())
+    make_private_folder(folder / _STATE_FOLDER)
+    for below in ("agents", "memory"):
+        make_private_folder(folder / _STATE_FOLDER / below)

@@ -1,0 +1,188 @@
+"""What a phenotype may say, and what is said about a wrong one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rotifer_host.errors import GeneError
+from rotifer_host.gene.phenotype import Phenotype, read_phenotype
+
+GOOD: dict[str, Any] = {"domain": "text", "version": "1.0.0", "inputSchema": {}, "outputSchema": True}
+
+
+def read(folder: Path, document: object) -> Phenotype:
+    """Write a phenotype and read it."""
+    (folder / "phenotype.json").write_text(json.dumps(document), encoding="utf-8")
+    return read_phenotype(folder)
+
+
+def refusal(folder: Path, document: object, *, compiling: bool = False) -> str:
+    """Return what is said about a wrong phenotype, without its path."""
+    with pytest.raises(GeneError) as caught:
+        read(folder, document).check_schemas(folder / "phenotype.json")
+    assert caught.value.code == "PHENOTYPE"
+    if not compiling:
+        with pytest.raises(GeneError):
+            read_phenotype(folder)
+    path, _, message = caught.value.message.partition(": ")
+    assert path.startswith(f"{folder / 'phenotype.json'}")
+    return message
+
+
+def test_a_good_one_is_read_with_its_other_fields(tmp_path: Path) -> None:
+    """Required fields are read, and those this host does not know are kept."""
+    phenotype = read(tmp_path, {**GOOD, "fidelity": "Native", "anything": [1]})
+    assert (phenotype.domain, phenotype.version) == ("text", "1.0.0")
+    assert (phenotype.input_schema, phenotype.output_schema) == ({}, True)
+    assert phenotype.fields["anything"] == [1]
+
+
+@pytest.mark.parametrize("field", ["domain", "version", "inputSchema", "outputSchema"])
+def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
+    """Each required field is missed by its name."""
+    assert refusal(tmp_path, {name: value for name, value in GOOD.items() if name != field}) == f"{field} is missing"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("domain", ""),
+        ("domain", "Text"),
+        ("domain", "text."),
+        ("domain", ".text"),
+        ("domain", "text..code"),
+        ("domain", "text-code"),
+        ("domain", "text\n"),
+        ("domain", "tëxt"),
+        ("domain", 1),
+        ("domain", None),
+        ("version", "1.0"),
+        ("version", "1.0.0\n"),
+        ("version", "v1.0.0"),
+        ("version", "1.0.0-"),
+        ("version", "1.0.0+build"),
+        ("version", "١.0.0"),  # noqa: RUF001 - a digit that is not ASCII
+        ("version", 1.5),
+        ("inputSchema", None),
+        ("inputSchema", "object"),
+        ("inputSchema", []),
+        ("outputSchema", 1),
+        ("createdAt", True),
+        ("createdAt", -1),
+        ("createdAt", 1.5),
+        ("createdAt", "yesterday"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_value(tmp_path: Path, field: str, value: object) -> None:
+    """A field that breaks its rule is named, with what it may be and what it is."""
+    message = refusal(tmp_path, {**GOOD, field: value})
+    assert message.startswith(f"{field} must be ")
+    assert message.endswith(f"not {json.dumps(value)}")
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"maximum": 2**53}, f"outputSchema['maximum'] must be a whole number within ±{2**53 - 1}"),
+        ({"enum": [0, -(2**53)]}, f"outputSchema['enum'][1] must be a whole number within ±{2**53 - 1}"),
+        ({"const": float("inf")}, None),
+        ({"title": "\ud800"}, "outputSchema['title'] holds a surrogate without its other half"),
+        ({"\udc00": 1}, "a member name in outputSchema holds a surrogate without its other half"),
+    ],
+)
+def test_what_has_no_canonical_text_is_named(tmp_path: Path, schema: object, expected: str | None) -> None:
+    """A schema that RFC 8785 cannot write is refused with the place of what is wrong."""
+    if expected is None:
+        (tmp_path / "phenotype.json").write_text(
+            json.dumps({**GOOD, "outputSchema": "HUGE"}).replace('"HUGE"', "[1e400]")
+        )
+        with pytest.raises(GeneError, match="outputSchema must be a JSON Schema"):
+            read_phenotype(tmp_path)
+        (tmp_path / "phenotype.json").write_text(
+            json.dumps({**GOOD, "outputSchema": {"const": "HUGE"}}).replace('"HUGE"', "1e400")
+        )
+        with pytest.raises(GeneError, match=r"outputSchema\['const'\] is a number too large"):
+            read_phenotype(tmp_path)
+    else:
+        assert refusal(tmp_path, {**GOOD, "outputSchema": schema}) == expected
+
+
+def test_nesting_is_bounded(tmp_path: Path) -> None:
+    """A schema nested beyond reason is refused before anything recurses into it; a hundred levels are fine."""
+
+    def nested(levels: int) -> dict[str, object]:
+        schema: dict[str, object] = {}
+        for _ in range(levels):
+            schema = {"not": schema}
+        return schema
+
+    assert "is nested deeper than 100 levels" in refusal(tmp_path, {**GOOD, "inputSchema": nested(101)})
+    read(tmp_path, {**GOOD, "inputSchema": nested(100)})
+
+
+def test_all_errors_are_told_at_once(tmp_path: Path) -> None:
+    """Who made several mistakes learns of all of them."""
+    message = refusal(tmp_path, {"domain": "A", "version": "1", "inputSchema": 3})
+    for part in ("domain must", "version must", "inputSchema must", "outputSchema is missing"):
+        assert part in message
+
+
+@pytest.mark.parametrize("document", [[], None, "text", 1])
+def test_it_must_be_an_object(tmp_path: Path, document: object) -> None:
+    """Any other JSON value is refused."""
+    (tmp_path / "phenotype.json").write_text(json.dumps(document))
+    with pytest.raises(GeneError, match="must be a JSON object") as caught:
+        read_phenotype(tmp_path)
+    assert caught.value.code == "PHENOTYPE"
+
+
+def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
+    """No file, and one that is not JSON, are errors with the file's path and the place."""
+    with pytest.raises(GeneError, match=r"cannot read .*phenotype\.json: No such file"):
+        read_phenotype(tmp_path)
+    (tmp_path / "phenotype.json").write_text('{"domain": text}')
+    with pytest.raises(GeneError, match="line 1, column 12") as caught:
+        read_phenotype(tmp_path)
+    assert caught.value.code == "PHENOTYPE"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (0, 0),
+        (1_700_000_000_123, 1_700_000_000_123),
+        ("1970-01-01T00:00:01.5Z", 1500),
+        ("1970-01-01T01:00:00+01:00", 0),
+        ("1970-01-01T00:00:00", 0),
+        (None, None),
+    ],
+)
+def test_created_at_is_milliseconds_or_text(tmp_path: Path, written: object, expected: int | None) -> None:
+    """Both spellings of `createdAt` that are about mean the same instant."""
+    assert read(tmp_path, {**GOOD, "createdAt": written}).created_ms == expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ({"type": "strin"}, "inputSchema['type'] is not JSON Schema"),
+        ({"properties": {"a": {"minimum": "1"}}}, "inputSchema['properties']['a']['minimum'] is not JSON Schema"),
+        ({"required": "a"}, "inputSchema['required'] is not JSON Schema"),
+        ({"$schema": "https://json-schema.org/draft/2020-12/schema", "items": [{}]}, "inputSchema['items'] is not"),
+    ],
+)
+def test_schemas_are_checked_when_asked(tmp_path: Path, schema: object, place: str) -> None:
+    """What is not JSON Schema is refused with its place, by the draft it names or draft 7; reading does not look."""
+    document = {**GOOD, "inputSchema": schema}
+    read(tmp_path, document)
+    assert refusal(tmp_path, document, compiling=True).startswith(place)
+
+
+def test_drafts_are_told_apart(tmp_path: Path) -> None:
+    """An array of schemas as `items` is draft 7, and a schema without `$schema` may use it."""
+    phenotype = read(tmp_path, {**GOOD, "inputSchema": {"items": [{}]}, "outputSchema": False})
+    phenotype.check_schemas(tmp_path)
