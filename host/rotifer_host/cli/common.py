@@ -1,0 +1,170 @@
+"""What all commands share: global options, examples in the help, types of arguments.
+
+Command modules stay light, since `rotifer --help` loads them all: they reach the
+library as attributes of `rotifer_host`, which loads what is behind them on use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+import rotifer_host
+from rotifer_host import contract
+from rotifer_host.cli.output import print_document, print_text
+from rotifer_host.limits import parse_size
+
+__all__ = ["Command", "Group", "Session", "limit_options", "size", "wants_json"]
+
+_WASM32_BYTES: Final = 4 * contract.GIB
+_POSITIVE: Final = click.IntRange(1, (1 << 63) - 1)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass
+class Session:
+    """What the global options say."""
+
+    json: bool
+    directory: Path = Path()
+
+    def project(self) -> rotifer_host.Project:
+        """Open the project around the session's directory."""
+        return rotifer_host.Project.open(self.directory)
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Tell whether `--json` stands among the options, even of a command line that does not parse."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
+
+
+class Command(click.Command):
+    """A command with the global options, and `Examples` in its help."""
+
+    def __init__(self, *args: Any, examples: Sequence[str], **kwargs: Any) -> None:  # noqa: ANN401 - click's arguments
+        super().__init__(*args, **kwargs)
+        self.examples = tuple(examples)
+        self.params += [
+            click.Option(
+                ["-C", "directory"],
+                type=click.Path(exists=True, file_okay=False, path_type=Path),
+                metavar="DIR",
+                expose_value=False,
+                callback=_set_directory,
+                help="Work as if started in DIR.",
+            ),
+            # main() has read it from the whole command line; here it is only parsed and explained.
+            click.Option(
+                ["--json"],
+                is_flag=True,
+                expose_value=False,
+                help="Print exactly one JSON document on standard output.",
+            ),
+        ]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; an error that click has left without its context gets it, so that it can say what is allowed."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, one line each, never wrapped."""
+        super().format_epilog(ctx, formatter)
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {example}\n" for example in self.examples))
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return `--help`, which answers with a document when there is `--json` too."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _show_help
+            option.help = "Show this text."
+        return option
+
+
+class Group(Command, click.Group):
+    """A group of commands, listed in the order they were added."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of use, not of the alphabet."""
+        del ctx
+        return list(self.commands)
+
+
+def size(what: str, *, maximum: int) -> Callable[[str], int]:
+    """Return the type of a size as people type it, in bytes; `what` names the option in its errors."""
+
+    def convert(text: str) -> int:
+        return parse_size(text, what=what, maximum=maximum)
+
+    return convert
+
+
+def limit_options(function: _Function) -> _Function:
+    """Add the options that say how a gene or an agent runs."""
+    for option in (
+        click.option("--call-path", metavar="PATH", help="How host calls reach Python; for measurements."),
+        click.option("--recompile", is_flag=True, help="First compile what has changed since it was compiled."),
+        click.option(
+            "--max-memory",
+            "memory_bytes",
+            type=size("--max-memory", maximum=_WASM32_BYTES),
+            metavar="SIZE",
+            default="256MB",
+            show_default=True,
+            help="Linear memory each gene may have: a number with KB, MB or GB.",
+        ),
+        click.option(
+            "--deadline-ms",
+            type=_POSITIVE,
+            metavar="N",
+            default=contract.DEFAULT_DEADLINE_MS,
+            show_default=True,
+            help="Milliseconds the run may take, host calls included.",
+        ),
+        click.option(
+            "--fuel",
+            type=_POSITIVE,
+            metavar="N",
+            default=contract.DEFAULT_FUEL,
+            show_default=True,
+            help="Fuel each gene may burn: about one unit an instruction, more for a host call.",
+        ),
+        click.option(
+            "--input",
+            "source",
+            metavar="JSON",
+            default="{}",
+            show_default=True,
+            help="The input: JSON text, @FILE for a file, or - for standard input.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _set_directory(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
+    del param
+    if value is not None:
+        ctx.ensure_object(Session).directory = value
+
+
+def _show_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it so
+    del param
+    if not value or ctx.resilient_parsing:
+        return
+    if ctx.find_object(Session) is not None and ctx.obj.json:
+        print_document({"help": ctx.get_help()})
+    else:
+        print_text(ctx.get_help())
+    ctx.exit()

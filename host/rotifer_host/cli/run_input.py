@@ -1,0 +1,51 @@
+"""`--input`: JSON text, `@FILE`, or `-` for standard input."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rotifer_host import contract
+from rotifer_host.cli.common import Session
+from rotifer_host.errors import DocumentError, UsageError
+from rotifer_host.limits import format_size
+
+__all__ = ["read_input"]
+
+_HELP = "--input takes JSON text, @FILE for a file, or - for standard input"
+
+
+def read_input(session: Session, source: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the JSON value `source` stands for.
+
+    Raises `UsageError` for what cannot be read, is over 16 MiB, or is not one JSON
+    document; the message says where it stops being one.
+    """
+    from rotifer_host.sandbox import decode_document  # noqa: PLC0415 - loads the engine
+
+    data = _read_bytes(session, source)
+    if len(data) > contract.MAX_INPUT_BYTES:
+        message = f"the input is larger than {format_size(contract.MAX_INPUT_BYTES)}"
+        raise UsageError(message)
+    try:
+        return decode_document(data)
+    except DocumentError as error:
+        message = f"the input is not JSON: {error.message}"
+        raise UsageError(message, help=_HELP) from error
+
+
+def _read_bytes(session: Session, source: str) -> bytes:
+    """Return at most one byte more than is allowed."""
+    most = contract.MAX_INPUT_BYTES + 1
+    name = "standard input" if source == "-" else source[1:]
+    try:
+        if source == "-":
+            return b"" if sys.stdin is None else sys.stdin.buffer.read(most)
+        if source.startswith("@"):
+            with (session.directory / name).open("rb") as file:
+                return file.read(most)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) else error
+        message = f"cannot read the input from {name}: {reason}"
+        raise UsageError(message, help=_HELP) from error
+    return source.encode("utf-8", "surrogateescape")

@@ -1,0 +1,102 @@
+"""What a run shows: its output, what it cost, what its genes said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rotifer_host.cli.common import Session
+from rotifer_host.cli.output import finish_output, pretty, print_document, print_error, print_styled, print_text
+from rotifer_host.cli.table import Cell, print_table
+from rotifer_host.limits import Limits, format_size
+from rotifer_host.text import indented
+
+if TYPE_CHECKING:
+    from rotifer_host import GeneReport, RunResult
+
+__all__ = ["show_run"]
+
+_STATUS_STYLES: Final = {"ok": "green", "rejected": "yellow", "failed": "red", "limit": "red"}
+_OVER: Final = "bold red"
+_HELP: Final = {
+    "FUEL_EXHAUSTED": "--fuel N gives each gene more",
+    "DEADLINE_EXCEEDED": "--deadline-ms N gives the run more time",
+    "MEMORY_EXCEEDED": "--max-memory SIZE gives each gene more",
+}
+
+
+def show_run(session: Session, result: RunResult, limits: Limits) -> int:
+    """Show a run's result as a document or as a report, its error on standard error; return the exit status."""
+    if session.json:
+        print_document(result.to_json())
+    else:
+        if result.status == "ok":
+            print_text(pretty(result.output) + "\n")
+        _show_costs(result, limits)
+        for gene in result.genes:
+            _show_text(f"log of {gene.name}", gene.log)
+            _show_text(f"standard error of {gene.name}", gene.stderr)
+    finish_output()
+    if result.error is not None:
+        trace = "".join(f"\n    at {frame}" for frame in result.error.backtrace)
+        print_error(result.error.code, result.error.message + trace, _help(result, result.error.code))
+    return result.exit_status
+
+
+def _help(result: RunResult, code: str) -> str | None:
+    if result.agent is None and any(gene.denied for gene in result.genes):
+        return "this gene uses memory, which only an agent has: rotifer agent create NAME --genes GENE"
+    return _HELP.get(code)
+
+
+def _show_costs(result: RunResult, limits: Limits) -> None:
+    code = None if result.error is None else result.error.code
+    print_table(
+        ("gene", "status", "fuel>", "memory>", "time>"),
+        [_gene_row(gene, limits, code) for gene in result.genes],
+    )
+    calls = [
+        (
+            gene.name,
+            name,
+            f"{call.count:,}",
+            ", ".join(f"{answer} ({times:,})" for answer, times in sorted(call.errors.items(), reverse=True)) or "-",
+            format_size(call.bytes_in),
+            format_size(call.bytes_out),
+            _duration(call.micros / 1000),
+        )
+        for gene in result.genes
+        for name, call in gene.host_calls.items()
+    ]
+    if calls:
+        print_text("")
+        print_table(("gene", "host call", "count>", "errors", "in>", "out>", "time>"), calls)
+    events = [
+        (gene.name, f"{gene.denied:,}", f"{gene.evicted:,}", f"{gene.expired:,}")
+        for gene in result.genes
+        if gene.denied or gene.evicted or gene.expired
+    ]
+    if events:
+        print_text("")
+        print_table(("gene", "denied>", "evicted>", "expired>"), events)
+
+
+def _gene_row(gene: GeneReport, limits: Limits, code: str | None) -> tuple[str | Cell, ...]:
+    def used(text: str, limit_code: str) -> Cell:
+        return Cell(text, _OVER if gene.status == "limit" and code == limit_code else "")
+
+    return (
+        gene.name,
+        Cell(gene.status, _STATUS_STYLES[gene.status]),
+        used(f"{gene.fuel:,} of {limits.fuel:,}", "FUEL_EXHAUSTED"),
+        used(f"{format_size(gene.peak_memory_bytes)} of {format_size(limits.memory_bytes)}", "MEMORY_EXCEEDED"),
+        used(_duration(gene.duration_ms), "DEADLINE_EXCEEDED"),
+    )
+
+
+def _show_text(title: str, text: str) -> None:
+    if text:
+        print_styled(f"\n{title}:\n{indented(text, '  | ')}")
+
+
+def _duration(ms: float) -> str:
+    return f"{ms / 1000:,.2f} s" if ms >= 1000 else f"{ms:.2f} ms"  # noqa: PLR2004 - milliseconds of a second

@@ -1,0 +1,72 @@
+"""Wrong usage: exit status 2, one error on standard error, what is allowed in its help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rotifer_host import contract
+
+TABLE = [
+    ("", "rotifer needs a command", "the commands are init, compile, list"),
+    ("agent", "rotifer agent needs a command", "create, list, run, memory"),
+    ("agent memory", "rotifer agent memory needs a command", "list, delete"),
+    ("agnet", "rotifer has no command 'agnet'", "did you mean agent?"),
+    ("agent rum x", "rotifer agent has no command 'rum'", "did you mean run?"),
+    ("list --jsn", "rotifer list has no option '--jsn'", "did you mean --json?"),
+    ("run g --fule 1", "rotifer run has no option '--fule'", "--fuel, --deadline-ms, --max-memory"),
+    ("init", "missing argument 'NAME'", "usage: rotifer init"),
+    ("init a b", "unexpected extra argument", "usage: rotifer init"),
+    ("run", "missing argument 'GENE'", "usage: rotifer run"),
+    ("run g --fuel 0", "'--fuel'", "see rotifer run --help"),
+    ("run g --fuel -1", "'--fuel'", "see rotifer run --help"),
+    ("run g --fuel 1e9", "'1e9' is not a valid integer", "see rotifer run --help"),
+    ("run g --fuel 9223372036854775808", "range 1<=x<=9223372036854775807", "see rotifer run --help"),
+    ("run g --deadline-ms 0", "'--deadline-ms'", "see rotifer run --help"),
+    ("run g --max-memory 64", "--max-memory must be a number with KB, MB or GB", ""),
+    ("run g --max-memory 0MB", "--max-memory must be more than zero", ""),
+    ("run g --max-memory 5GB", "at most 4 GB", ""),
+    ("run g --input", "'--input' requires an argument", "see rotifer run --help"),
+    ("agent create a", "missing option '--genes'", "usage: rotifer agent create"),
+    ("agent create a --genes", "missing option '--genes'", "usage: rotifer agent create"),
+    ("agent create --genes a b", "missing argument 'NAME'", "usage: rotifer agent create"),
+    ("agent create a --genes g --composition Par", "'Par' is not one of 'Single', 'Seq'", ""),
+    ("agent create a --genes g --memory-quota 50", "--memory-quota must be a number with KB, MB or GB", ""),
+    ("agent create a --genes g --memory-quota=-1MB", "--memory-quota must be a number", ""),
+    ("agent create a --genes g --memory-quota 0KB", "--memory-quota must be more than zero", ""),
+    ("agent create a --genes g --memory-quota 1025GB", "at most 1024 GB", ""),
+    ("agent create a --genes g --data-policy no.json", "no.json: No such file", ""),
+    ("agent run a --durability none", "'none' is not one of 'call', 'run'", ""),
+    ("agent memory list a --category cache", "'cache' is not one of 'PREFERENCE', 'PATTERN'", ""),
+    ("agent memory delete a", "give exactly one of --key and --category", "usage: rotifer agent memory delete"),
+    ("agent memory delete a --key k --category CACHE", "give exactly one of --key and --category", ""),
+    ("-C nowhere list", "Directory 'nowhere' does not exist", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "message", "help_text"), TABLE, ids=[line or "nothing" for line, *_ in TABLE])
+def test_wrong_usage_says_what_is_allowed(rotifer: Callable[..., Any], line: str, message: str, help_text: str) -> None:
+    """A command line that does not fit exits 2 and names what would."""
+    outcome = rotifer(*line.split())
+    first, *rest = outcome.stderr.splitlines()
+    assert outcome.status == contract.EXIT_USAGE
+    assert outcome.stdout == ""
+    assert first.startswith("error[USAGE]: ")
+    assert message in first
+    assert help_text in "\n".join(rest)
+    assert all(line.startswith("help: ") for line in rest)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"), [(f"{line} --json", message) for line, message, _ in TABLE if not line.endswith("--input")]
+)
+def test_with_json_wrong_usage_is_one_document(rotifer: Callable[..., Any], line: str, message: str) -> None:
+    """With --json the error is a document on standard output too, even of a line that does not parse."""
+    outcome = rotifer(*line.split())
+    assert outcome.status == contract.EXIT_USAGE
+    assert list(outcome.document) == ["v", "error"]
+    assert outcome.document["v"] == 1
+    assert outcome.document["error"]["code"] == "USAGE"
+    assert message in outcome.document["error"]["message"]
