@@ -1,0 +1,175 @@
+"""`abi/README.md` says what the code does: its tables are checked against the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rotifer_host import contract, errors
+from rotifer_host.agent.memory_calls import memory_functions
+from rotifer_host.audit import AuditLine
+from rotifer_host.memory.entry import DEFAULT_ACCESS, AccessPolicy, DataPolicy, RetentionPolicy, make_record
+from rotifer_host.sandbox import HostFunction, core_functions, wasi_functions
+from rotifer_host.sandbox.result import GuestError
+
+TEXT = (Path(__file__).parents[2] / "abi" / "README.md").read_text(encoding="utf-8")
+RULING = re.compile(r"\s*\*\*\[R\]\*\*(\s*\*\((?:[^*])*\)\*)?")
+
+
+def tables(heading: str) -> list[list[list[str]]]:
+    """Return the tables in the section of a heading: rows of cells, without header and rule."""
+    section = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#|\Z)", TEXT, flags=re.MULTILINE | re.DOTALL)
+    assert section is not None, heading
+    found = re.findall(r"(?:^\|.*\n)+", section[1], flags=re.MULTILINE)
+    rows = [
+        [[cell.strip() for cell in RULING.sub("", line).strip()[1:-1].split("|")] for line in table.splitlines()[2:]]
+        for table in found
+    ]
+    assert rows, heading
+    return rows
+
+
+def names(cell: str) -> list[str]:
+    """Return what stands in backticks."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def column(heading: str, index: int = 0, table: int = 0) -> list[str]:
+    """Return the names in one column of a table, in order."""
+    return [name for row in tables(heading)[table] for name in names(row[index])]
+
+
+def test_rulings_have_reasons() -> None:
+    """Every ruling is followed by its reason."""
+    rulings = re.findall(r"\*\*\[R\]\*\*(.{0,3})", TEXT.partition("ABI version")[2], flags=re.DOTALL)
+    assert len(rulings) > 30
+    assert {follows.lstrip()[:2] for follows in rulings} == {"*("}
+
+
+def test_abi_version() -> None:
+    """The version is the code's."""
+    assert f"ABI version: **{contract.ABI_VERSION}**" in TEXT
+
+
+LIMITS = {
+    "key": contract.MAX_KEY_BYTES,
+    "value": contract.MAX_VALUE_BYTES,
+    "request": contract.MAX_REQUEST_BYTES,
+    "query result": contract.MAX_QUERY_BYTES,
+    "entries a query returns": contract.MAX_QUERY_LIMIT,
+    "entries a query returns by default": contract.DEFAULT_QUERY_LIMIT,
+    "quota by default": contract.DEFAULT_QUOTA_BYTES,
+    "largest quota": contract.MAX_QUOTA_BYTES,
+    "fuel by default": contract.DEFAULT_FUEL,
+    "linear memory by default": contract.DEFAULT_GUEST_MEMORY_BYTES,
+    "table elements": contract.MAX_TABLE_ELEMENTS,
+    "deadline by default": contract.DEFAULT_DEADLINE_MS,
+    "host time": contract.DEFAULT_HOST_TIME_MS,
+    "module": contract.MAX_MODULE_BYTES,
+    "input": contract.MAX_INPUT_BYTES,
+    "output": contract.MAX_OUTPUT_BYTES,
+    "log text kept": contract.MAX_LOG_BYTES,
+}
+
+
+def test_limits() -> None:
+    """The table of limits has the code's numbers, and no others."""
+    assert {row[0]: int(re.sub(r"\D", "", row[1])) for row in tables("Limits")[0]} == LIMITS
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        f"A call costs {contract.CALL_BASE_FUEL:,} fuel, and {contract.CALL_FUEL_PER_BYTE} for each byte",
+        f"1 to {contract.MAX_QUERY_LIMIT}, default {contract.DEFAULT_QUERY_LIMIT}",
+        f"from 1 to {contract.MAX_RETENTION_DAYS:,}",
+        f"max({contract.MIN_ENTRY_LIMIT:,}, quota / {contract.BYTES_PER_ENTRY_OF_QUOTA})",
+        f"its days × {contract.SECONDS_PER_DAY:,}",
+        f"at most {contract.MAX_VALUE_BYTES:,} bytes when decoded",
+        f"1 to {contract.MAX_KEY_BYTES:,} bytes of UTF-8",
+        f"may hold\n{contract.MAX_QUERY_BYTES:,} bytes",
+        "evicts {}, then {}, then {}".format(*(f"`{name}`" for name in contract.EVICTION_ORDER)),
+        f"one member `{contract.ERROR_KEY}`",
+    ],
+)
+def test_numbers_in_sentences(phrase: str) -> None:
+    """Numbers in the text are the code's, too."""
+    assert phrase in TEXT
+
+
+def test_results() -> None:
+    """Results and codes of a memory call are those of the error classes."""
+    documented = {int(names(row[0])[0]): names(row[1]) for row in tables("Results")[0]}
+    refusals = {kind.result: [kind.code] for kind in errors.HostCallError.__subclasses__()}
+    assert documented == {**refusals, contract.BUDGET_EXHAUSTED: []}
+
+
+def test_ends_of_a_run() -> None:
+    """Codes and statuses of a run are those the sandbox documents."""
+    documented = {(names(row[0])[0], names(row[1])[0]) for row in tables("How a run ends")[0] if names(row[0])}
+    assert documented == set(re.findall(r"\| `([A-Z_]+)` +\| (\w+) +\|", GuestError.__doc__ or ""))
+
+
+def test_imports() -> None:
+    """The imports are those the host offers, with their types."""
+
+    def signature(function: HostFunction) -> str:
+        return f"{' '.join(function.params)} -> {' '.join(function.results)}"
+
+    def documented(text: str) -> str:
+        params, _, result = text.partition(")")
+        count = 0 if params == "(" else len(params.split(","))
+        return f"{' '.join(['i32'] * count)} -> {result.rpartition('-> ')[2]}"
+
+    rows = tables("Imports")[0]
+    assert {(names(row[0])[0], names(row[1])[0]): documented(names(row[2])[0]) for row in rows} == {
+        (function.module, function.name): signature(function) for function in (*core_functions(), *memory_functions())
+    }
+
+
+def test_wasi() -> None:
+    """Every WASI function is described, or listed as one that answers EBADF."""
+    rest = TEXT.partition("`EBADF` (8):")[2].partition(".")[0]
+    described, refused = column("WASI"), names(rest)
+    assert len({*described, *refused}) == len(described) + len(refused)
+    assert {*described, *refused} == {function.name for function in wasi_functions()}
+
+
+def test_entry() -> None:
+    """The members of an entry are documented in their order."""
+    record = make_record(
+        identity=bytes(32), sequence=1, key="k", category="CACHE", value=b"", created_by="", domain="d", reader="",
+        created_ms=0, updated_ms=0, access=DEFAULT_ACCESS, retention=None,
+    )  # fmt: skip
+    assert column("Responses", table=1) == list(msgspec.json.decode(record.body))
+
+
+def test_requests() -> None:
+    """The fields of the policies are the code's, and every call has its row."""
+    rows = tables("Requests")[0]
+    assert [names(row[0])[0] for row in rows if names(row[0])] == [function.name for function in memory_functions()]
+    fields = {names(row[1])[0]: row[3] for row in rows}
+    assert tuple(names(fields["accessPolicy"])[:3]) == AccessPolicy.__struct_fields__
+    assert tuple(names(fields["retentionPolicy"])[:3]) == RetentionPolicy.__struct_fields__
+
+
+def test_words() -> None:
+    """Scopes, share policies, categories and the data policy have the code's names."""
+    assert tuple(column("Memory rules")) == contract.SCOPES
+    sentence = re.search(r"Share policies are (.*?)\.", TEXT, flags=re.DOTALL)
+    assert sentence is not None
+    assert tuple(names(sentence[1])) == contract.SHARE_POLICIES
+    category = next(row[1] for row in tables("Responses")[1] if row[0] == "`category`")
+    assert tuple(names(category)) == contract.CATEGORIES
+    policy = re.search(r"An agent has `\{(.*?)\}`", TEXT)
+    assert policy is not None
+    assert tuple(re.findall(r'"(\w+)"', policy[1])) == DataPolicy.__struct_fields__
+
+
+def test_audit_lines() -> None:
+    """Members and actions of an audit line are the code's."""
+    assert tuple(column("Audit lines")) == tuple(name for name in AuditLine.__struct_fields__)
+    assert tuple(column("Audit lines", table=1)) == contract.AUDIT_ACTIONS
