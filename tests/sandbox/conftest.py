@@ -71,6 +71,7 @@ def run_guest(sandbox: Callable[..., Sandbox]) -> Callable[..., GuestResult]:
         host_time: HostTime | None = None,
         context: Mapping[str, object] | None = None,
         logical_ms: int = 0,
+        version: memoryview | None = None,
     ) -> GuestResult:
         box = sandbox(*functions)
         allowed = limits or Limits()
@@ -83,6 +84,7 @@ def run_guest(sandbox: Callable[..., Sandbox]) -> Callable[..., GuestResult]:
             services=[] if services is None else services,
             context=context or {},
             logical_ms=logical_ms,
+            version=version,
         )
 
     return run

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -172,10 +173,13 @@ def test_deadline_between_two_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
     wait_for_tickers()
 
 
-def resident_bytes() -> int:
-    """Return this process's resident memory."""
-    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - not a path of ours
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def resident_bytes() -> int | None:
+    """Return this process's resident memory; None where no /proc is mounted."""
+    try:
+        statm = Path("/proc/self/statm").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return None
+    return int(statm.split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_runs_leave_nothing(sandbox: Callable[..., Sandbox], gene: Writer) -> None:
@@ -214,7 +218,10 @@ def test_runs_leave_nothing(sandbox: Callable[..., Sandbox], gene: Writer) -> No
     assert not isinstance(_func.LAST_EXCEPTION, BaseException)
     assert sum(isinstance(thing, Run) for thing in gc.get_objects()) <= objects
     assert len(tickers()) <= 1
-    assert resident_bytes() - memory < 8 << 20
+    after = resident_bytes()
+    if memory is None or after is None:
+        pytest.skip("no /proc: whether memory grows cannot be measured")
+    assert after - memory < 8 << 20
 
 
 def test_sandboxes_leave_nothing(sandbox: Callable[..., Sandbox], gene: Writer) -> None:

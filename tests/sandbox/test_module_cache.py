@@ -39,7 +39,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 def output(folder: Path | None, wasm: bytes = WASM) -> object:
     """Run the module as a new process would: nothing of it in memory."""
     LIBRARY.forget()
-    box = Sandbox(HostFunctions(), cache_dir=folder)
+    box = Sandbox(HostFunctions(), call_path="raw", cache_dir=folder)
     result = box.run(
         box.load(wasm, name="guest"),
         b"1",
@@ -63,7 +63,7 @@ def test_modules_stay_in_memory(compilations: list[bytes]) -> None:
     """Without a folder a module is compiled once per process."""
     LIBRARY.forget()
     for _ in range(3):
-        Sandbox(HostFunctions()).load(WASM, name="guest")
+        Sandbox(HostFunctions(), call_path="raw").load(WASM, name="guest")
     assert compilations == [WASM]
 
 

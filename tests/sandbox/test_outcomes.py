@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -98,6 +99,15 @@ FAILURES = {
     "address outside": ("(return (i32.const 65536))", "", "BAD_OUTPUT", "65536, which is outside memory"),
     "empty": ("(return (i32.const 9000))", "", "BAD_OUTPUT", "empty"),
 }
+
+
+def test_a_frame_without_a_place_is_shown_by_name_alone(run_guest: RunGuest, gene: Writer) -> None:
+    """The engine knows no offset of the call that found the stack exhausted, and none is made up."""
+    result = run_guest(gene("(call $deep)", extra=RECURSE))
+    assert result.error is not None
+    first, second, *_ = result.error.backtrace
+    assert first == "deep"
+    assert re.fullmatch("deep at 0x[0-9a-f]{1,8}", second)
 
 
 @pytest.mark.parametrize("name", FAILURES)

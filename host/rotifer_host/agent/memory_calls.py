@@ -41,9 +41,9 @@ class NoMemory(NamedTuple):
 
 def memory_functions() -> tuple[ExchangeFunction, ...]:
     """Return `readMemory`, `writeMemory`, `queryMemory` and `deleteMemory` of module `rotifer`."""
-    handlers = (_read, _write, _query, _delete)
+    handlers = ((_read, _read_unchanged_until), (_write, None), (_query, None), (_delete, None))
     return tuple(
-        ExchangeFunction("rotifer", name, partial(_require_memory, name), handler)
+        ExchangeFunction("rotifer", name, partial(_require_memory, name), *handler)
         for name, handler in zip(MEMORY_CALLS, handlers, strict=True)
     )
 
@@ -58,8 +58,14 @@ def _read(run: Run, request: bytes, out_cap: int) -> bytes:
     return access.memory.read(access.caller, decode_read(request), lambda size: run.admit(size, out_cap))
 
 
+def _read_unchanged_until(run: Run) -> int | None:
+    access: MemoryAccess = run.services
+    return access.memory.unchanged_until()
+
+
 def _write(run: Run, request: bytes, out_cap: int) -> bytes:
     access: MemoryAccess = run.services
+    run.forget()
     return access.memory.write(access.caller, decode_write(request), lambda size: run.admit(size, out_cap))
 
 
@@ -72,5 +78,6 @@ def _delete(run: Run, request: bytes, out_cap: int) -> bytes:
     # a deletion never fails for want of room: without four bytes for `null` its response is empty
     response = _DELETED if out_cap >= len(_DELETED) else b""
     access: MemoryAccess = run.services
+    run.forget()
     access.memory.delete(access.caller, decode_delete(request), lambda _size: run.admit(len(response), out_cap))
     return response

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from rotifer_host import contract
 
@@ -19,8 +20,7 @@ _EXIT_STATUS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunError:
+class RunError(msgspec.Struct, frozen=True):
     """Why a run did not end with an output."""
 
     code: str
@@ -30,8 +30,7 @@ class RunError:
     """The guest's frames by function name, innermost first; empty where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallReport:
+class CallReport(msgspec.Struct, frozen=True):
     """All calls of one host function by one gene."""
 
     count: int
@@ -44,8 +43,7 @@ class CallReport:
     micros: float
 
 
-@dataclass(frozen=True, slots=True)
-class GeneReport:
+class GeneReport(msgspec.Struct, frozen=True):
     """One gene of a run."""
 
     name: str
@@ -89,8 +87,7 @@ class GeneReport:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(msgspec.Struct, frozen=True):
     """One run of an agent, or of one gene on its own (then `agent` and `agent_id` are None)."""
 
     status: Status
@@ -100,8 +97,10 @@ class RunResult:
     agent: str | None
     agent_id: str | None
     composition: str | None
+    call_path: str
+    """How host calls reached Python: `native`, `raw` or `plain`."""
     duration_ms: float
-    genes: tuple[GeneReport, ...] = field(default=())
+    genes: tuple[GeneReport, ...] = ()
 
     @property
     def exit_status(self) -> int:
@@ -118,6 +117,7 @@ class RunResult:
             "agent": self.agent,
             "agentId": self.agent_id,
             "composition": self.composition,
+            "callPath": self.call_path,
             "durationMs": round(self.duration_ms, 3),
             "genes": [gene.to_json() for gene in self.genes],
         }

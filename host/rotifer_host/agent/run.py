@@ -7,8 +7,8 @@ nothing yet.
 
 from __future__ import annotations
 
+import os
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -40,7 +40,7 @@ class LoadedGene(NamedTuple):
     module: Module
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunSetting:
     """What all genes of a run share."""
 
@@ -81,7 +81,7 @@ def run_genome(genes: Sequence[LoadedGene], document: Any, setting: RunSetting) 
     started = time.perf_counter()
     host_time = HostTime(setting.limits.host_time_ms)
     logical_ms = setting.clock.now_ms()
-    trace_id = str(uuid.uuid4())
+    trace_id = os.urandom(16).hex()
     text = encode_document(document)
     reports: list[GeneReport] = []
     result: GuestResult | None = None
@@ -96,6 +96,7 @@ def run_genome(genes: Sequence[LoadedGene], document: Any, setting: RunSetting) 
                 services=_services(gene, setting),
                 context=_context(setting, logical_ms, trace_id),
                 logical_ms=logical_ms,
+                version=None if setting.memory is None else setting.memory.version,
             )
             reports.append(_report(gene, result, setting))
             if result.status != "ok":
@@ -122,6 +123,7 @@ def run_genome(genes: Sequence[LoadedGene], document: Any, setting: RunSetting) 
         agent=setting.agent,
         agent_id=setting.agent_id,
         composition=setting.composition,
+        call_path=setting.sandbox.call_path,
         duration_ms=(time.perf_counter() - started) * 1000,
         genes=tuple(reports),
     )

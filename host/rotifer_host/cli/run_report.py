@@ -37,8 +37,8 @@ def show_run(session: Session, result: RunResult, limits: Limits) -> int:
             _show_text(f"standard error of {gene.name}", gene.stderr)
     finish_output()
     if result.error is not None:
-        trace = "".join(f"\n    at {frame}" for frame in result.error.backtrace)
-        print_error(result.error.code, result.error.message + trace, _help(result, result.error.code))
+        error = result.error
+        print_error(error.code, error.message, _help(result, error.code), error.backtrace)
     return result.exit_status
 
 
@@ -69,7 +69,7 @@ def _show_costs(result: RunResult, limits: Limits) -> None:
     ]
     if calls:
         print_text("")
-        print_table(("gene", "host call", "count>", "errors", "in>", "out>", "time>"), calls)
+        print_table(("gene", f"host call ({result.call_path})", "count>", "errors", "in>", "out>", "time>"), calls)
     events = [
         (gene.name, f"{gene.denied:,}", f"{gene.evicted:,}", f"{gene.expired:,}")
         for gene in result.genes

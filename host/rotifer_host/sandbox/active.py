@@ -6,30 +6,29 @@ are called on, which is the thread that runs the guest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rotifer_host.sandbox.run import Run
 
-__all__ = ["RUNS", "entered"]
+__all__ = ["RUNS", "enter", "leave"]
 
 RUNS: Final[dict[int, Run]] = {}
 """The innermost run of each thread, by `threading.get_ident()`."""
 
 
-@contextmanager
-def entered(run: Run) -> Iterator[None]:
-    """Make `run` the current one of this thread, and the one before it afterwards."""
+def enter(run: Run) -> Run | None:
+    """Make `run` the current one of this thread; returns the one before it, for `leave`."""
     thread = get_ident()
     outer = RUNS.get(thread)
     RUNS[thread] = run
-    try:
-        yield
-    finally:
-        if outer is None:
-            del RUNS[thread]
-        else:
-            RUNS[thread] = outer
+    return outer
+
+
+def leave(outer: Run | None) -> None:
+    """Make the run before this one the thread's current one again."""
+    if outer is None:
+        del RUNS[get_ident()]
+    else:
+        RUNS[get_ident()] = outer

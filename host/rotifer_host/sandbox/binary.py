@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-__all__ = ["Binary", "Export", "FunctionType", "Import", "MemoryType", "read_binary"]
+__all__ = ["Binary", "Export", "FunctionType", "Import", "MemoryType", "Reader", "read_binary"]
 
 _PREAMBLE_BYTES: Final = 8
 _MORE: Final = 0x80
@@ -82,7 +82,7 @@ class Binary:
 def read_binary(wasm: bytes) -> Binary:
     """Read a module that the engine has compiled."""
     binary = Binary()
-    reader = _Reader(wasm, _PREAMBLE_BYTES)
+    reader = Reader(wasm, _PREAMBLE_BYTES)
     while reader.at < len(wasm):
         section = reader.byte()
         end = reader.number() + reader.at
@@ -94,7 +94,7 @@ def read_binary(wasm: bytes) -> Binary:
     return binary
 
 
-class _Reader:
+class Reader:
     """A place in the bytes."""
 
     def __init__(self, data: bytes, at: int) -> None:
@@ -102,6 +102,7 @@ class _Reader:
         self.at = at
 
     def byte(self) -> int:
+        """Read a byte."""
         self.at += 1
         return self.data[self.at - 1]
 
@@ -116,25 +117,28 @@ class _Reader:
                 return value
 
     def name(self) -> str:
+        """Read a name in UTF-8."""
         length = self.number()
         self.at += length
         return self.data[self.at - length : self.at].decode()
 
     def values(self) -> tuple[str, ...]:
+        """Read value types, as names."""
         return tuple(_VALUES.get(self.byte(), "?") for _ in range(self.number()))
 
     def limits(self) -> MemoryType:
+        """Read the size of a memory or a table."""
         flags = self.byte()
         minimum = self.number()
         return MemoryType(minimum, self.number() if flags & _HAS_MAXIMUM else None)
 
 
-def _type(reader: _Reader, binary: Binary) -> None:
+def _type(reader: Reader, binary: Binary) -> None:
     reader.byte()  # functions are the only types without garbage collection
     binary.types.append(FunctionType(reader.values(), reader.values()))
 
 
-def _import(reader: _Reader, binary: Binary) -> None:
+def _import(reader: Reader, binary: Binary) -> None:
     module, name, kind = reader.name(), reader.name(), reader.byte()
     signature = _KINDS[kind]
     if kind == _FUNCTION:
@@ -152,20 +156,20 @@ def _import(reader: _Reader, binary: Binary) -> None:
     binary.imports.append(Import(module, name, signature))
 
 
-def _own_function(reader: _Reader, binary: Binary) -> None:
+def _own_function(reader: Reader, binary: Binary) -> None:
     binary.functions.append(binary.types[reader.number()])
 
 
-def _memory(reader: _Reader, binary: Binary) -> None:
+def _memory(reader: Reader, binary: Binary) -> None:
     binary.memories.append(reader.limits())
 
 
-def _export(reader: _Reader, binary: Binary) -> None:
+def _export(reader: Reader, binary: Binary) -> None:
     name = reader.name()
     binary.exports[name] = Export(_KINDS[reader.byte()], reader.number())
 
 
-_SECTIONS: Final[dict[int, Callable[[_Reader, Binary], None]]] = {
+_SECTIONS: Final[dict[int, Callable[[Reader, Binary], None]]] = {
     _TYPES: _type,
     _IMPORTS: _import,
     _FUNCTIONS: _own_function,

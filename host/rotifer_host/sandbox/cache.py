@@ -1,9 +1,9 @@
 """Compiled modules on disk.
 
 Loading one means running native code, so only files this user alone can write are
-read, in a folder this user alone can write. Every file carries a digest of its
-content: one that was torn by a crash, or altered, is a miss, as is any other
-failure. The file is read whole and its bytes are checked and then used, rather than
+read, in a folder this user alone can write. Every file carries a digest of its key
+and content: one that was torn by a crash, altered, or put in another one's place is a
+miss, as is any other failure. The file is read whole and its bytes are checked and then used, rather than
 mapped: what was checked is what runs.
 """
 
@@ -19,7 +19,7 @@ from typing import Final
 
 __all__ = ["ModuleCache"]
 
-_HEADER: Final = b"rotifer compiled module 1\n"
+_HEADER: Final = b"rotifer compiled module 2\n"
 _DIGEST_BYTES: Final = 32
 _SUFFIX: Final = ".cwasm"
 _TEMPORARY: Final = ".partial"
@@ -42,7 +42,7 @@ class ModuleCache:
         except OSError:
             return None
         payload = content[len(_HEADER) + _DIGEST_BYTES :]
-        return payload if content == _sealed(payload) else None
+        return payload if content == _sealed(key, payload) else None
 
     def put(self, key: str, payload: bytes) -> None:
         """Keep `payload` under `key`, if that is possible."""
@@ -55,7 +55,7 @@ class ModuleCache:
             return
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
-                file.write(_sealed(payload))
+                file.write(_sealed(key, payload))
             temporary.replace(self._folder / (key + _SUFFIX))
             self._evict()
         except OSError:
@@ -81,8 +81,10 @@ class ModuleCache:
             excess -= size
 
 
-def _sealed(payload: bytes) -> bytes:
-    return b"%b%b%b" % (_HEADER, hashlib.sha256(payload).digest(), payload)
+def _sealed(key: str, payload: bytes) -> bytes:
+    digest = hashlib.sha256(b"%b\0" % key.encode())
+    digest.update(payload)
+    return b"%b%b%b" % (_HEADER, digest.digest(), payload)
 
 
 def _read_own(path: Path) -> bytes:

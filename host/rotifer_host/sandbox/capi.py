@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterable
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any, Final, NamedTuple
 
-import cffi
-from wasmtime import Caller, FuncType, InstancePre, Linker, Memory, TrapCode
+from wasmtime import Caller, Config, FuncType, InstancePre, Linker, Memory, TrapCode
 from wasmtime import Engine as WasmtimeEngine
 from wasmtime import _ffi as bindings
 from wasmtime import _func as wasmtime_func
 
+from rotifer_host.sandbox._ffi import ffi
+
 __all__ = [
+    "LIBRARY_PATH",
     "Failure",
     "GuestFunction",
     "MemoryHandle",
@@ -36,16 +38,23 @@ __all__ = [
     "memory_of_caller",
     "new_error",
     "new_trap",
+    "use_pool",
 ]
 
 _EXTERN_FUNC: Final = bindings.WASMTIME_EXTERN_FUNC.value
 _EXTERN_MEMORY: Final = bindings.WASMTIME_EXTERN_MEMORY.value
 _MAX_FRAMES: Final = 32
+_LONGEST_NAME: Final = 500
+_NO_OFFSET: Final = c_size_t(-1).value  # of the frame a stack overflow was found in
 _MEMORY_LIMIT: Final = 1
 _INSTANCE_LIMIT: Final = 1
 _TABLE_LIMIT: Final = 16
+_MAX_INSTANCE_BYTES: Final = 16 << 20
+_RESIDENT_BYTES: Final = 1 << 20
+_POOLED_TABLE_ELEMENTS: Final = 1_000_000  # far above the limit of a run, which is what refuses a table
 
 _unlocked = bindings.dll
+LIBRARY_PATH: Final[str] = _unlocked._name  # noqa: SLF001 - where the engine was loaded from
 _locked = ctypes.PyDLL(None, handle=_unlocked._handle)  # noqa: SLF001 - the way to open it once
 
 
@@ -121,8 +130,6 @@ _frame_index = _function(_locked, "wasm_frame_func_index", c_uint32, c_void_p)
 _frame_offset = _function(_locked, "wasm_frame_module_offset", c_size_t, c_void_p)
 _frames_delete = _function(_locked, "wasm_frame_vec_delete", None, c_void_p)
 _bytes_delete = _function(_locked, "wasm_byte_vec_delete", None, c_void_p)
-
-ffi: Final = cffi.FFI()
 
 
 class Failure(NamedTuple):
@@ -280,6 +287,27 @@ def memory_of_caller(caller: int) -> MemoryHandle | None:
     return MemoryHandle(_caller_context(caller), item.of.memory)
 
 
+def use_pool(config: Config, slots: int) -> None:
+    """Let an engine keep the memory of finished instances for the next ones: at most `slots` exist at once."""
+    pool = bindings.wasmtime_pooling_allocation_config_new()
+    for name, value in (
+        ("total_core_instances", slots),
+        ("max_core_instance_size", _MAX_INSTANCE_BYTES),
+        ("total_memories", 2 * slots * _MEMORY_LIMIT),  # a table of externrefs takes one for its heap
+        ("max_memories_per_module", _MEMORY_LIMIT),
+        ("total_tables", slots * _TABLE_LIMIT),
+        ("max_tables_per_module", _TABLE_LIMIT),
+        ("table_elements", _POOLED_TABLE_ELEMENTS),
+        ("linear_memory_keep_resident", _RESIDENT_BYTES),
+        ("table_keep_resident", _RESIDENT_BYTES),
+        ("total_stacks", 0),
+        ("total_gc_heaps", slots),
+    ):
+        getattr(bindings, f"wasmtime_pooling_allocation_config_{name}_set")(pool, value)
+    bindings.wasmtime_pooling_allocation_strategy_set(config.ptr(), pool)
+    bindings.wasmtime_pooling_allocation_config_delete(pool)
+
+
 def define_unchecked(linker: Linker, name: tuple[str, str], signature: FuncType, callback: int, data: int) -> None:
     """Define host function `(module, name)`.
 
@@ -365,7 +393,9 @@ def _frame_line(frame: int | None) -> str:
     name = _frame_name(frame)
     if name:
         vector = bindings.wasm_byte_vec_t.from_address(name)  # owned by the frame
-        function = ctypes.string_at(vector.data, vector.size).decode("utf-8", "replace")
+        length = min(vector.size, _LONGEST_NAME)
+        function = ctypes.string_at(vector.data, length).decode("utf-8", "replace") + "…" * (length < vector.size)
     else:
         function = f"function {_frame_index(frame)}"
-    return f"{function} at 0x{_frame_offset(frame):x}"
+    offset = _frame_offset(frame)
+    return function if offset == _NO_OFFSET else f"{function} at 0x{offset:x}"

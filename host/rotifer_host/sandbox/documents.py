@@ -8,7 +8,7 @@ import msgspec
 
 from rotifer_host.errors import DocumentError
 
-__all__ = ["decode_document", "encode_document"]
+__all__ = ["compact", "decode_document", "encode_document"]
 
 _decoder = msgspec.json.Decoder()
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -41,5 +41,13 @@ def encode_document(value: object) -> bytes:
         return _encoder.encode(value).encode()
     except (TypeError, ValueError) as error:  # UnicodeEncodeError is a ValueError
         raise DocumentError(f"not a JSON value: {error}") from None
+    except RecursionError:
+        raise DocumentError("nested too deep") from None
+
+
+def compact(value: object) -> bytes:
+    """Encode what `decode_document` returned: it holds nothing that JSON has no word for. Raises `DocumentError`."""
+    try:
+        return msgspec.json.encode(value)
     except RecursionError:
         raise DocumentError("nested too deep") from None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import faulthandler
 import functools
 import hashlib
+import mmap
 import os
 import platform
 import threading
-from importlib.metadata import version
+from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Final
 
 import wasmtime
@@ -16,7 +18,9 @@ from wasmtime import Config, Module, WasmtimeError
 
 from rotifer_host.errors import BadModuleError, UsageError
 from rotifer_host.sandbox import capi
+from rotifer_host.sandbox.deadline import Deadline
 from rotifer_host.sandbox.epoch import Ticker
+from rotifer_host.text import shortened
 
 __all__ = ["CONFIGURATION", "Engine", "assemble", "code_version", "engine"]
 
@@ -43,15 +47,50 @@ CONFIGURATION: Final = {
 Reference types and SIMD stay on: current compilers emit them.
 """
 
+POOL_SLOTS: Final = 128
+"""Instances that exist at once; their memory is reused without being given back to the system in between."""
+_SLOT_PAUSE_S: Final = 0.010
+_SLOT_BYTES: Final = (4 << 30) + (64 << 20)  # a whole 32-bit memory and its guards
+
 _MAGIC: Final = b"\0asm"
 _COMPONENT: Final = b"\x0d\0\1\0"
+_LONGEST_REASON: Final = 1000
+
+
+class Slots:
+    """The places of the pool: a run holds one while its instance exists. Without a pool there is always one."""
+
+    def __init__(self, count: int | None) -> None:
+        self._free: SimpleQueue[None] | None = None if count is None else SimpleQueue()
+        for _ in range(count or 0):
+            self.give()
+
+    def take(self, deadline: Deadline) -> bool:
+        """Take a place, waiting for one until the deadline; False when it passes or the run is cancelled first."""
+        if self._free is None:
+            return True
+        while True:
+            try:
+                self._free.get(timeout=0 if deadline.passed else _SLOT_PAUSE_S)
+            except Empty:
+                if deadline.passed or deadline.cancelled:
+                    return False
+            else:
+                return True
+
+    def give(self) -> None:
+        """Give a place back."""
+        if self._free is not None:
+            self._free.put(None)
 
 
 class Engine:
     """The engine with its ticker; any thread may use it."""
 
     def __init__(self) -> None:
-        self.wasmtime = _configured(parallel=True)
+        pooling = _can_pool()
+        self.wasmtime = _configured(parallel=True, pooling=pooling)
+        self.slots = Slots(POOL_SLOTS if pooling else None)
         self.address = capi.engine_address(self.wasmtime)
         self.ticker = Ticker(self.address)
         self._pid = os.getpid()
@@ -118,20 +157,33 @@ def assemble(wat: str | bytes) -> bytes:
         raise BadModuleError(f"not WebAssembly text: {_reason(error)}") from None
 
 
-def _configured(*, parallel: bool) -> wasmtime.Engine:
+def _configured(*, parallel: bool, pooling: bool = False) -> wasmtime.Engine:
     config = Config()
     for name, value in CONFIGURATION.items():
         setattr(config, name, value)
     config.parallel_compilation = parallel
+    if pooling:
+        capi.use_pool(config, POOL_SLOTS)
     return wasmtime.Engine(config)
+
+
+def _can_pool() -> bool:
+    """Tell whether the pool's address space can be had: without it the engine would abort the process."""
+    size = (2 * POOL_SLOTS + 1) * _SLOT_BYTES
+    try:
+        mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0).close()
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
 
 
 @functools.cache
 def code_version() -> str:
     """Name what compiled code depends on besides its module: engine, settings, machine."""
-    parts = (version("wasmtime"), sorted(CONFIGURATION.items()), platform.system(), platform.machine())
+    library = Path(capi.LIBRARY_PATH).stat()  # the engine refuses code of another version too; this keeps both
+    parts = (library.st_size, library.st_mtime_ns, sorted(CONFIGURATION.items()), platform.system(), platform.machine())
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())
+    return shortened(" ".join(str(error).split()), _LONGEST_REASON)

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import Any, Final
 
 from rotifer_host.sandbox import capi
+from rotifer_host.sandbox._ffi import ffi
 from rotifer_host.sandbox.active import RUNS
 from rotifer_host.sandbox.deadline import Deadline
 
@@ -84,8 +85,6 @@ def _on_error(_kind: type[BaseException], error: BaseException, _trace: object) 
     return capi.new_error()
 
 
-_callback: Final = capi.ffi.callback(
-    "size_t(size_t, size_t, uint64_t *, uint8_t *)", _on_epoch, error=0, onerror=_on_error
-)
-EPOCH_CALLBACK: Final = int(capi.ffi.cast("size_t", _callback))
+_callback: Final = ffi.callback("size_t(size_t, size_t, uint64_t *, uint8_t *)", _on_epoch, error=0, onerror=_on_error)
+EPOCH_CALLBACK: Final = int(ffi.cast("size_t", _callback))
 """Address of the function every store calls when the epoch advances."""

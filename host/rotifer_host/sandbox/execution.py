@@ -19,7 +19,7 @@ from rotifer_host.sandbox.result import Ending
 from rotifer_host.sandbox.run import Run, RunStopped
 from rotifer_host.sandbox.traps import at_memory_limit, ending_of
 
-__all__ = ["EXITED", "execute"]
+__all__ = ["EXITED", "execute", "express", "start", "take_output"]
 
 EXITED: Final = Ending("ok", "EXITED", "exited with status 0")
 """`proc_exit(0)`: the normal end of a WASI program."""
@@ -29,6 +29,15 @@ _SHOWN_BYTES: Final = 60
 
 def execute(run: Run, store: Store, linked: InstancePre, info: ModuleInfo, document: bytes) -> bytes:
     """Run a guest on a JSON document; returns the bytes of its output. Raises `RunStopped`."""
+    start(run, store, linked, info, document)
+    if info.mode == "wasi":
+        _call(run, store, "_start")
+        return written_output(run)
+    return take_output(run, express(run, store, info, document))
+
+
+def start(run: Run, store: Store, linked: InstancePre, info: ModuleInfo, document: bytes) -> None:
+    """Make the instance, as far as it is ready for its first call. Raises `RunStopped`."""
     _check_limits(run, info, document)
     failure = store.instantiate(linked)
     if failure is not None:
@@ -36,14 +45,27 @@ def execute(run: Run, store: Store, linked: InstancePre, info: ModuleInfo, docum
     run.memory.attach(store.memory("memory"))
     if info.has_initialize:
         _call(run, store, "_initialize")
-    if info.mode == "wasi":
-        _call(run, store, "_start")
-        return written_output(run)
+
+
+def express(run: Run, store: Store, info: ModuleInfo, document: bytes) -> int:
+    """Give an instance in direct mode its input; returns the address of its output. Raises `RunStopped`."""
     address = _place_input(run, store, info, document)
     result = _call(run, store, "express", address, len(document), result=True)
     if result < 0:
         run.stop(Ending("failed", "GENE_ERROR", f"express returned {result}"))
-    return _take_output(run, result)
+    return result
+
+
+def take_output(run: Run, address: int) -> bytes:
+    """Return the output at `address`, up to its NUL or the end of memory. Raises `RunStopped`."""
+    output = run.memory.read_until_nul(address, contract.MAX_OUTPUT_BYTES + 1)
+    if output is None:
+        run.stop(Ending("failed", "BAD_OUTPUT", f"express returned {address}, which is outside memory"))
+    if len(output) > contract.MAX_OUTPUT_BYTES:
+        run.stop(output_too_large())
+    if not output:
+        run.stop(Ending("failed", "BAD_OUTPUT", f"the output at {address} is empty"))
+    return output
 
 
 def written_output(run: Run) -> bytes:
@@ -89,17 +111,6 @@ def _place_input(run: Run, store: Store, info: ModuleInfo, document: bytes) -> i
     else:
         ending = Ending("failed", "INPUT_TOO_LARGE", f"{where} does not fit into memory ({size} bytes) without alloc")
     return run.stop(ending)
-
-
-def _take_output(run: Run, address: int) -> bytes:
-    output = run.memory.read_until_nul(address, contract.MAX_OUTPUT_BYTES + 1)
-    if output is None:
-        run.stop(Ending("failed", "BAD_OUTPUT", f"express returned {address}, which is outside memory"))
-    if len(output) > contract.MAX_OUTPUT_BYTES:
-        run.stop(output_too_large())
-    if not output:
-        run.stop(Ending("failed", "BAD_OUTPUT", f"the output at {address} is empty"))
-    return output
 
 
 def output_too_large() -> Ending:

@@ -8,7 +8,7 @@ put back and called: what they raise leaves the block.
 
 from __future__ import annotations
 
-import signal
+import _signal  # type: ignore[import-not-found]  # `signal` converts to enums and back: longer than a small guest runs
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
@@ -18,7 +18,7 @@ from rotifer_host.sandbox.deadline import Deadline
 
 __all__ = ["Interrupts"]
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS: Final = (_signal.SIGINT, _signal.SIGTERM)
 _Handler = Callable[[int, FrameType | None], object]
 
 
@@ -41,10 +41,10 @@ class Interrupts:
             return
         try:
             for number in _SIGNALS:
-                handler = signal.getsignal(number)
+                handler = _signal.getsignal(number)
                 if callable(handler):
                     self._handlers[number] = handler
-                    signal.signal(number, self._note)
+                    _signal.signal(number, self._note)
         except BaseException:  # raised by a handler not yet replaced
             self._restore(list(self._handlers))
             raise
@@ -59,7 +59,7 @@ class Interrupts:
     def _restore(self, numbers: list[int]) -> None:
         if numbers:
             try:
-                signal.signal(numbers[0], self._handlers[numbers[0]])
+                _signal.signal(numbers[0], self._handlers[numbers[0]])
             finally:  # a handler just put back may raise at once
                 self._restore(numbers[1:])
 

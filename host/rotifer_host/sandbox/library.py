@@ -14,6 +14,7 @@ from rotifer_host import contract
 from rotifer_host.errors import BadModuleError
 from rotifer_host.limits import format_size
 from rotifer_host.sandbox.cache import ModuleCache
+from rotifer_host.sandbox.compiling import in_time
 from rotifer_host.sandbox.engine import code_version, engine
 from rotifer_host.sandbox.module import ModuleInfo, describe
 
@@ -78,7 +79,7 @@ def _load(wasm: bytes, key: str, cache: ModuleCache | None) -> wasmtime.Module:
     code = cache.get(key) if cache else None
     module = engine().restore(code) if code else None
     if module is None:
-        module = engine().compile(wasm)
+        module = in_time(lambda: engine().compile(wasm))
         if cache:
             cache.put(key, bytes(module.serialize()))
     return module

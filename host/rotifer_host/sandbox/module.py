@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from rotifer_host.errors import BadModuleError, UnknownImportError
 from rotifer_host.sandbox.binary import Binary, FunctionType, Import, read_binary
 from rotifer_host.sandbox.calls.registry import HostFunctions
+from rotifer_host.text import shortened
 
-__all__ = ["ModuleInfo", "check_imports", "describe"]
+__all__ = ["SIGNATURES", "ModuleInfo", "check_imports", "describe", "import_problems", "own_functions"]
 
-_SIGNATURES: Final = {
+SIGNATURES: Final = {
     "express": "(i32, i32) -> i32",
     "alloc": "(i32) -> i32",
     "_start": "() -> ()",
     "_initialize": "() -> ()",
 }
+"""Types of the functions a gene exports."""
+_MOST_LISTED: Final = 30
+_LONGEST_LISTED: Final = 1000
 _NAMED_BY_THE_IR: Final = ("rotifer.gene", "rotifer.crypto", "rotifer.net", "rotifer.kv", "rotifer.env")
 
 
@@ -42,7 +47,7 @@ def describe(wasm: bytes) -> ModuleInfo:
     memory = binary.exports.get("memory")
     if memory is None or memory.kind != "memory":
         raise BadModuleError("exports no memory named `memory`")
-    own = _own_functions(binary)
+    own = own_functions(binary)
     entry = "_start" if "_start" in own else "express"
     if entry not in own:
         reexported = " of its own: the one it exports is an import" if "express" in binary.exports else ""
@@ -53,8 +58,8 @@ def describe(wasm: bytes) -> ModuleInfo:
     has_alloc = entry == "express" and "alloc" in own
     has_initialize = "_initialize" in own
     for name, called in ((entry, True), ("alloc", has_alloc), ("_initialize", has_initialize)):
-        if called and str(own[name]) != _SIGNATURES[name]:
-            raise BadModuleError(f"`{name}` must be {_SIGNATURES[name]}, not {own[name]}")
+        if called and str(own[name]) != SIGNATURES[name]:
+            raise BadModuleError(f"`{name}` must be {SIGNATURES[name]}, not {own[name]}")
     size = binary.memories[memory.place]
     return ModuleInfo(
         mode="wasi" if entry == "_start" else "direct",
@@ -68,14 +73,26 @@ def describe(wasm: bytes) -> ModuleInfo:
 
 
 def check_imports(info: ModuleInfo, functions: HostFunctions) -> None:
-    """Refuse a module whose imports are not all offered, naming every one. Raises `UnknownImportError`."""
-    problems = {item: problem for item in info.imports if (problem := _problem(item, functions))}
+    """Refuse a module whose imports are not all offered, naming them. Raises `UnknownImportError`."""
+    problems, offers = import_problems(info.imports, functions)
     if problems:
-        offers = dict.fromkeys(_offer(item.module, functions) for item in problems)
-        raise UnknownImportError("; ".join(problems.values()), help="; ".join(offers))
+        raise UnknownImportError(_listed(problems), help=_listed(offers))
 
 
-def _own_functions(binary: Binary) -> dict[str, FunctionType]:
+def import_problems(imports: Iterable[Import], functions: HostFunctions) -> tuple[list[str], list[str]]:
+    """Return a sentence for each import that is not offered as it is asked for, and what is offered in its module."""
+    problems = {item: problem for item in imports if (problem := _problem(item, functions))}
+    return list(problems.values()), list(dict.fromkeys(_offer(item.module, functions) for item in problems))
+
+
+def _listed(sentences: list[str]) -> str:
+    """Join sentences that hold names of the module's, which may be many and long."""
+    left = len(sentences) - _MOST_LISTED
+    shown = [shortened(sentence, _LONGEST_LISTED) for sentence in sentences[:_MOST_LISTED]]
+    return "; ".join([*shown, f"and {left} more"] if left > 0 else shown)
+
+
+def own_functions(binary: Binary) -> dict[str, FunctionType]:
     """Return the exported functions that are no imports: an `express` of the host's would be no gene."""
     return {
         name: binary.functions[export.place]

@@ -70,7 +70,7 @@ class CallStats:
         return round(self.seconds * 1_000_000)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GuestResult:
     """The outcome of one run of one gene, whatever the outcome is."""
 

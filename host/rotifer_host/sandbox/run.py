@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from rotifer_host import contract
 from rotifer_host.errors import BudgetExhaustedError, BufferTooSmallError
 from rotifer_host.limits import Limits
+from rotifer_host.sandbox.calls.kept import KeptResponses
 from rotifer_host.sandbox.capi import Store
 from rotifer_host.sandbox.deadline import Deadline, HostTime
 from rotifer_host.sandbox.fuel import FuelMeter
@@ -36,6 +37,10 @@ class Run:
     """
 
     __slots__ = (
+        "_cancelled",
+        "_expiry",
+        "_host_limit_ns",
+        "_host_ns",
         "admitted",
         "calls",
         "context",
@@ -44,12 +49,15 @@ class Run:
         "error",
         "fuel",
         "host_time",
+        "kept",
+        "let_in",
         "limits",
         "logical_ms",
         "memory",
         "services",
         "started",
         "streams",
+        "version",
     )
 
     def __init__(  # noqa: PLR0913 - a run has this many parts
@@ -63,6 +71,7 @@ class Run:
         services: Any,  # noqa: ANN401 - for host functions of the caller, whatever they need
         context: Mapping[str, object],
         logical_ms: int,
+        version: memoryview | None = None,
     ) -> None:
         self.started = monotonic()
         self.memory = GuestMemory()
@@ -75,7 +84,15 @@ class Run:
         """What the caller of `Sandbox.run` gave for its own host functions."""
         self.context = context
         self.logical_ms = logical_ms
+        self.version = version
         self.calls: dict[str, CallStats] = {}
+        self.kept = None if version is None else KeptResponses(version)
+        self.let_in: set[str] = set()
+        """Labels of the functions whose guard has let the caller in."""
+        self._expiry = deadline.expiry
+        self._cancelled = deadline.cell
+        self._host_ns = host_time.cell
+        self._host_limit_ns = host_time.limit_ms * 1_000_000
         self.admitted = NOT_ADMITTED
         """Length of the response the present call has admitted."""
         self.ending: Ending | None = None
@@ -128,9 +145,9 @@ class Run:
     def begin_call(self, now: float) -> None:
         """Start a host call at `now` (monotonic seconds). Raises `BudgetExhaustedError`."""
         if (
-            now >= self.deadline.expiry
-            or self.deadline.cell[0]
-            or self.host_time.remaining_s <= 0
+            now >= self._expiry
+            or self._cancelled[0]
+            or self._host_ns[0] >= self._host_limit_ns
             or not self.fuel.charge(contract.CALL_BASE_FUEL)
         ):
             raise BudgetExhaustedError("the run's budget is used up")
@@ -149,3 +166,8 @@ class Run:
             raise BufferTooSmallError(f"response needs {response_length} bytes, out_cap is {capacity}")
         self.charge(response_length)
         self.admitted = response_length
+
+    def forget(self) -> None:
+        """Give no response again that was given so far."""
+        if self.kept is not None:
+            self.kept.forget()

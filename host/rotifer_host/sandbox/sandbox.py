@@ -13,13 +13,13 @@ from wasmtime import InstancePre, Linker
 from rotifer_host import contract
 from rotifer_host.errors import DocumentError
 from rotifer_host.limits import Limits
-from rotifer_host.sandbox.active import entered
+from rotifer_host.sandbox.active import enter, leave
 from rotifer_host.sandbox.cache import ModuleCache
 from rotifer_host.sandbox.calls import call_path as choose_call_path
 from rotifer_host.sandbox.calls.registry import HostFunctions
 from rotifer_host.sandbox.capi import Store
 from rotifer_host.sandbox.deadline import Deadline, HostTime
-from rotifer_host.sandbox.documents import decode_document, encode_document
+from rotifer_host.sandbox.documents import compact, decode_document
 from rotifer_host.sandbox.engine import engine
 from rotifer_host.sandbox.epoch import EPOCH_CALLBACK
 from rotifer_host.sandbox.execution import EXITED, execute, show, written_output
@@ -28,6 +28,7 @@ from rotifer_host.sandbox.library import LIBRARY
 from rotifer_host.sandbox.module import ModuleInfo, check_imports
 from rotifer_host.sandbox.result import Ending, GuestError, GuestResult
 from rotifer_host.sandbox.run import Run, RunStopped
+from rotifer_host.sandbox.selfcheck import fastest_working_path
 from rotifer_host.sandbox.streams import Streams
 
 __all__ = ["Module", "Sandbox"]
@@ -60,9 +61,11 @@ class Sandbox:
     its owner alone, or in memory only when it is None. Raises `UsageError`.
     """
 
+    _execute = staticmethod(execute)  # a seam for what runs an instance otherwise
+
     def __init__(self, functions: HostFunctions, *, call_path: str = "auto", cache_dir: Path | None = None) -> None:
         self._functions = functions
-        self._path = choose_call_path(call_path)
+        self._path = choose_call_path(fastest_working_path() if call_path == "auto" else call_path)
         self._cache = None if cache_dir is None else ModuleCache(cache_dir)
         self._linker = Linker(engine().wasmtime)
         self._definition = self._path.define(self._linker, functions)
@@ -93,18 +96,23 @@ class Sandbox:
         services: object,
         context: Mapping[str, object],
         logical_ms: int,
+        version: memoryview | None = None,
     ) -> GuestResult:
         """Run a module once on `document`, compact JSON in UTF-8.
 
         Fuel and memory count for this run alone; `deadline` and `host_time` for every
-        gene that is given the same ones. Whatever the guest does ends up in the
+        gene that is given the same ones. `version`, eight bytes that hold another number
+        whenever what host functions answer may have changed, lets a call path give a
+        response again (`ExchangeFunction.unchanged_until`). Whatever the guest does ends up in the
         result. What is raised is a bug in a host function, or what a signal handler
         of the program raised: SIGINT and SIGTERM end the guest first.
         """
-        engine().check_signal_handlers()
+        host = engine()
+        host.check_signal_handlers()
         with Interrupts(deadline):
+            taken = host.slots.take(deadline)
             store = Store(
-                engine().address,
+                host.address,
                 EPOCH_CALLBACK,
                 memory_bytes=limits.memory_bytes,
                 table_elements=contract.MAX_TABLE_ELEMENTS,
@@ -119,6 +127,7 @@ class Sandbox:
                     services=services,
                     context=context,
                     logical_ms=logical_ms,
+                    version=version,
                 )
                 try:
                     output = self._guarded(run, store, module, document)
@@ -127,6 +136,8 @@ class Sandbox:
                     run.memory.detach()
             finally:
                 store.close()
+                if taken:
+                    host.slots.give()
             if run.error is not None:
                 error, run.error = run.error, None
                 raise error
@@ -134,17 +145,18 @@ class Sandbox:
 
     def _guarded(self, run: Run, store: Store, module: Module, document: bytes) -> _Output:
         ticker = engine().ticker
-        with entered(run):
-            try:
-                ticker.add(run, run.deadline)
-                self._definition.enter(run, store)
-                return _accept(run, execute(run, store, module.linked, module.info, document))
-            except RunStopped:
-                if run.error is not None or run.ending is None or run.ending.code != EXITED.code:
-                    return _NO_OUTPUT
-            finally:
-                ticker.remove(run)
-                self._definition.leave(run)
+        outer = enter(run)
+        try:
+            ticker.add(run, run.deadline)
+            self._definition.enter(run, store)
+            return _accept(run, self._execute(run, store, module.linked, module.info, document))
+        except RunStopped:
+            if run.error is not None or run.ending is None or run.ending.code != EXITED.code:
+                return _NO_OUTPUT
+        finally:
+            ticker.remove(run)
+            self._definition.leave(run)
+            leave(outer)
         return _after_exit(run, module.info)
 
 
@@ -165,7 +177,7 @@ def _accept(run: Run, data: bytes) -> _Output:
     """Decode a guest's output. Raises `RunStopped` when that ends the run."""
     try:
         value = decode_document(data)
-        encoded = encode_document(value)
+        encoded = compact(value)
     except DocumentError as error:
         message = f"the output is not one JSON document ({error.message}): {show(data)}"
         run.stop(Ending("failed", "BAD_OUTPUT", message))

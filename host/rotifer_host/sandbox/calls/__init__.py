@@ -58,14 +58,12 @@ _PATHS: Final = tuple(_fastest_first())
 
 
 def available_call_paths() -> list[str]:
-    """Return the names of the call paths that work here, fastest first."""
+    """Return the names of the call paths that are built here, fastest first."""
     return [path.name for path in _PATHS]
 
 
 def call_path(name: str) -> CallPath:
-    """Return the call path of this name, the fastest for `auto`. Raises `UsageError`."""
-    if name == "auto":
-        return _PATHS[0]
+    """Return the call path of this name. Raises `UsageError`."""
     for path in _PATHS:
         if path.name == name:
             return path

@@ -18,7 +18,7 @@
 
 enum { BUDGET_EXHAUSTED = -4, NOT_ADMITTED = -1 };
 enum { ERROR_KINDS = 14 }; /* results -1 … -13, by their absolute value */
-enum { MAX_PARAMS = 16, SLOTS = 64, LARGEST_KEPT_REQUEST = 1024, LARGEST_KEPT_RESPONSE = 64 * 1024 };
+enum { MAX_PARAMS = 16, PLACES = 64, LARGEST_KEPT_REQUEST = 1024, LARGEST_KEPT_RESPONSE = 64 * 1024 };
 
 typedef struct wasmtime_context context_t;
 typedef struct wasmtime_caller caller_t;
@@ -50,6 +50,7 @@ static PyObject *python_answer; /* (run, function, req_ptr, req_len, out_ptr, ou
 static PyObject *python_explain; /* (run, error, out_ptr, out_cap) -> result, or raises what is no refusal */
 static PyObject *python_keep; /* (run, error) */
 static PyObject *python_unfit; /* (length, out_cap): raise why a response is not admitted */
+static PyObject *python_exhausted; /* (run, function, error or None) -> what a function without a budget answers, or raises */
 
 static uint64_t now_ns(clockid_t clock) {
     struct timespec time;
@@ -63,6 +64,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *function; /* the ExchangeFunction or PlainFunction */
     PyObject *guard;    /* exchange: (run) -> None, or raises */
+    PyObject *unchanged_until; /* exchange: (run) -> a second or None; or None */
     PyObject *handler;  /* exchange: (run, request, out_cap) -> bytes; plain: (run, *arguments) -> int | None */
     int index;
     int count;
@@ -76,15 +78,16 @@ typedef struct {
 } stats_t;
 
 typedef struct {
+    uint64_t hash, version, until_s;
     char *request, *response; /* one allocation, freed by `request` */
     size_t request_length, response_length;
-    uint64_t version, fresh_until_s;
-    int function;
+    int function, asked_before;
 } kept_t;
 
 typedef struct {
     PyObject_HEAD
     PyObject *run;
+    PyThreadState *thread; /* of the thread that runs the guest */
     context_t *context;
     memory_t memory;
     int has_memory;
@@ -94,12 +97,20 @@ typedef struct {
     uint64_t host_limit_ns;
     _Atomic uint64_t *host_used_ns; /* shared by the genes of a run */
     Py_buffer host_cell;
-    Py_buffer versions; /* the two meta pages of the store, mapped read-only */
+    const volatile uint64_t *version; /* another number whenever an answer may have changed; NULL where nobody says */
+    Py_buffer version_cell;
     int functions;
     Py_ssize_t admitted; /* length of the response the call under way has admitted, or NOT_ADMITTED */
     stats_t *stats;
-    kept_t kept[SLOTS];
+    kept_t kept[PLACES];
 } Session;
+
+/* ---------------------------------------------------------------- the interpreter lock */
+
+/* The guest was called by the session's thread, which gave the lock up with this state. */
+static void enter_python(Session *session) { PyEval_RestoreThread(session->thread); }
+
+static void leave_python(Session *session) { session->thread = PyEval_SaveThread(); }
 
 /* ---------------------------------------------------------------- fuel */
 
@@ -125,20 +136,20 @@ static int find_memory(Session *session, caller_t *caller) {
     if (!engine.caller_export_get(caller, "memory", 6, &item) || item.kind != EXTERN_MEMORY) return 0;
     session->memory = item.of.memory;
     session->has_memory = 1;
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    enter_python(session);
     PyObject *done = PyObject_CallFunction(python_attach, "OKy#", session->run, (unsigned long long)(uintptr_t)session->context,
                                            (const char *)&session->memory, (Py_ssize_t)sizeof(memory_t));
     if (done == NULL) PyErr_WriteUnraisable(session->run);
     Py_XDECREF(done);
-    PyGILState_Release(gil);
+    leave_python(session);
     return 1;
 }
 
 static int inside(uint64_t size, uint32_t start, uint32_t length) { return (uint64_t)start + length <= size; }
 
-/* ---------------------------------------------------------------- responses kept while memory is unchanged */
+/* ---------------------------------------------------------------- responses kept while nothing changes */
 
-static size_t slot_of(int function, const uint8_t *request, size_t length) {
+static uint64_t hash_of(int function, const uint8_t *request, size_t length) {
     uint64_t hash = 0x9E3779B97F4A7C15u ^ length ^ ((uint64_t)function << 32);
     for (size_t at = 0; at < length; at += 8) {
         uint64_t word = 0;
@@ -146,31 +157,61 @@ static size_t slot_of(int function, const uint8_t *request, size_t length) {
         hash = (hash ^ word) * 0xD6E8FEB86659FD93u;
         hash ^= hash >> 32;
     }
-    return hash % SLOTS;
-}
-
-enum { PAGE = 4096, VERSION_AT = 144 }; /* LMDB 0.9: page header 16 bytes, mm_txnid at 128 of MDB_meta */
-
-static uint64_t version_now(const Session *session) {
-    const char *pages = session->versions.buf;
-    uint64_t first = *(volatile const uint64_t *)(pages + VERSION_AT);
-    uint64_t second = *(volatile const uint64_t *)(pages + PAGE + VERSION_AT);
-    return first > second ? first : second;
-}
-
-static const kept_t *find_kept(const Session *session, int function, const uint8_t *request, size_t length) {
-    if (session->versions.buf == NULL || length > LARGEST_KEPT_REQUEST) return NULL;
-    const kept_t *kept = &session->kept[slot_of(function, request, length)];
-    if (kept->request == NULL || kept->function != function || kept->request_length != length) return NULL;
-    if (memcmp(kept->request, request, length) != 0) return NULL;
-    if (kept->version != version_now(session)) return NULL;
-    if (kept->fresh_until_s != UINT64_MAX && now_ns(CLOCK_REALTIME) / 1000000000u >= kept->fresh_until_s) return NULL;
-    return kept;
+    return hash;
 }
 
 static void drop_kept(kept_t *kept) {
     PyMem_RawFree(kept->request);
     memset(kept, 0, sizeof *kept);
+}
+
+/* The place of a request: holding its response, or the memory of having been asked at this version, or cleared for it. */
+static kept_t *place_of(Session *session, const Function *function, const uint8_t *request, uint32_t length) {
+    if (session->version == NULL || function->unchanged_until == Py_None || length > LARGEST_KEPT_REQUEST) return NULL;
+    const uint64_t version = *session->version;
+    const uint64_t hash = hash_of(function->index, request, length);
+    kept_t *place = &session->kept[hash % PLACES];
+    if (place->hash != hash || place->version != version) {
+        drop_kept(place);
+        place->hash = hash;
+        place->version = version;
+        place->function = function->index;
+    }
+    return place;
+}
+
+static int holds(const kept_t *place, const Function *function, const uint8_t *request, uint32_t length) {
+    return place->request != NULL && place->function == function->index && place->request_length == length &&
+           memcmp(place->request, request, length) == 0 &&
+           (place->until_s == UINT64_MAX || now_ns(CLOCK_REALTIME) / 1000000000u < place->until_s);
+}
+
+/* Keep a response that was given before at this version, when its function says until when it stays right. */
+static void keep(Session *session, const Function *function, kept_t *place, const uint8_t *request, uint32_t length, PyObject *response) {
+    const size_t size = (size_t)PyBytes_GET_SIZE(response);
+    if (!place->asked_before) {
+        place->asked_before = 1;
+        return;
+    }
+    if (size > LARGEST_KEPT_RESPONSE) return;
+    PyObject *until = PyObject_CallOneArg(function->unchanged_until, session->run);
+    if (until != NULL && until != Py_None) {
+        char *room = PyMem_RawMalloc(length + size + 1);
+        const uint64_t second = PyLong_AsUnsignedLongLong(until);
+        if (room != NULL && !PyErr_Occurred()) {
+            PyMem_RawFree(place->request);
+            memcpy(room, request, length);
+            memcpy(room + length, PyBytes_AS_STRING(response), size);
+            place->request = room;
+            place->response = room + length;
+            place->request_length = length;
+            place->response_length = size;
+            place->until_s = second;
+        } else {
+            PyMem_RawFree(room);
+        }
+    }
+    Py_XDECREF(until);
 }
 
 /* ---------------------------------------------------------------- the callbacks */
@@ -213,14 +254,10 @@ static int has_budget(const Session *session, uint64_t now) {
            atomic_load_explicit(session->host_used_ns, memory_order_relaxed) < session->host_limit_ns;
 }
 
-/* Serve a kept response; 0 when there is none that holds, the request being charged already. */
-static int32_t serve_kept(Session *session, const Function *function, const uint8_t *request, uint32_t length,
-                          uint8_t *out, uint32_t out_cap) {
-    const kept_t *kept = find_kept(session, function->index, request, length);
-    if (kept == NULL || kept->response_length > out_cap) return 0;
-    if (!charge(session, fuel_per_byte * kept->response_length)) return BUDGET_EXHAUSTED;
-    memcpy(out, kept->response, kept->response_length);
-    return (int32_t)kept->response_length;
+static int32_t serve(Session *session, const kept_t *place, uint8_t *out) {
+    if (!charge(session, fuel_per_byte * place->response_length)) return BUDGET_EXHAUSTED;
+    memcpy(out, place->response, place->response_length);
+    return (int32_t)place->response_length;
 }
 
 /* Call the handler on a copy of the request; NULL with an exception set when it refuses. */
@@ -290,17 +327,18 @@ static trap_t *exchange(void *env, caller_t *caller, raw_t *args, size_t count) 
     const uint64_t started = now_ns(CLOCK_MONOTONIC);
     int32_t result = BUDGET_EXHAUSTED;
     trap_t *trap = NULL;
+    kept_t *place = NULL;
 
     if (!has_budget(session, started) || !charge(session, base_fuel)) goto done;
     if (!find_memory(session, caller)) return end_run();
     if (!stats->let_in) {
-        const PyGILState_STATE gil = PyGILState_Ensure();
+        enter_python(session);
         PyObject *let_in = PyObject_CallOneArg(function->guard, session->run);
         result = let_in == NULL ? explain(session, out_ptr, out_cap) : 0;
         stats->let_in = let_in != NULL;
         Py_XDECREF(let_in);
         trap = end_of(session);
-        PyGILState_Release(gil);
+        leave_python(session);
         if (!stats->let_in) goto done;
     }
     uint8_t *const base = engine.memory_data(context, &session->memory);
@@ -310,13 +348,17 @@ static trap_t *exchange(void *env, caller_t *caller, raw_t *args, size_t count) 
         result = BUDGET_EXHAUSTED;
         if (!charge(session, fuel_per_byte * req_len)) goto done;
         stats->bytes_in += req_len;
-        result = serve_kept(session, function, base + req_ptr, req_len, base + out_ptr, out_cap);
-        if (result != 0) goto done;
+        place = place_of(session, function, base + req_ptr, req_len);
+        if (place != NULL && holds(place, function, base + req_ptr, req_len) && place->response_length <= out_cap) {
+            result = serve(session, place, base + out_ptr);
+            goto done;
+        }
     }
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    enter_python(session);
     if (usable) {
         PyObject *response = call_handler(session, function, base + req_ptr, req_len, out_cap);
         if (response != NULL && is_admitted(session, response, out_cap)) {
+            if (place != NULL) keep(session, function, place, base + req_ptr, req_len, response);
             result = (int32_t)PyBytes_GET_SIZE(response);
             memcpy(base + out_ptr, PyBytes_AS_STRING(response), (size_t)result);
         } else {
@@ -329,7 +371,7 @@ static trap_t *exchange(void *env, caller_t *caller, raw_t *args, size_t count) 
         Py_XDECREF(answer);
     }
     trap = end_of(session);
-    PyGILState_Release(gil);
+    leave_python(session);
 done:
     if (result > 0) stats->bytes_out += (uint64_t)result;
     args[0].i64 = 0;
@@ -347,7 +389,7 @@ static PyObject *to_python(char kind, const raw_t *value) {
 }
 
 /* Set the result; an integer beyond the result type is a mistake of the host and raises. */
-static int from_python(char kind, PyObject *value, raw_t *into) {
+static void from_python(char kind, PyObject *value, raw_t *into) {
     memset(into, 0, sizeof *into);
     if (kind == 'i') {
         const long long number = PyLong_AsLongLong(value);
@@ -360,40 +402,51 @@ static int from_python(char kind, PyObject *value, raw_t *into) {
     } else {
         into->f64 = PyFloat_AsDouble(value);
     }
-    return PyErr_Occurred() == NULL;
+}
+
+/* Call a function with its own signature; NULL with an exception set when it does not answer. */
+static PyObject *call_plain(Session *session, const Function *function, const raw_t *args) {
+    PyObject *stack[MAX_PARAMS + 2] = {NULL, session->run};
+    PyObject *answer = NULL;
+    int made = 0;
+    while (made < function->count && (stack[2 + made] = to_python(function->params[made], &args[made])) != NULL) made++;
+    if (made == function->count)
+        answer = PyObject_Vectorcall(function->handler, stack + 1, (size_t)(1 + made) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    for (int at = 0; at < made; at++) Py_DECREF(stack[2 + at]);
+    return answer;
 }
 
 static trap_t *plain(void *env, caller_t *caller, raw_t *args, size_t count) {
     (void)count;
     Function *function = env;
     Session *session = engine.context_get_data(engine.caller_context(caller));
+    const uint64_t started = now_ns(CLOCK_MONOTONIC);
     find_memory(session, caller); /* a guest without memory has nothing to point at */
-    const PyGILState_STATE gil = PyGILState_Ensure();
-    trap_t *trap = NULL;
-    PyObject *stack[MAX_PARAMS + 2] = {NULL, session->run};
-    int made = 0;
-    while (made < function->count && (stack[2 + made] = to_python(function->params[made], &args[made])) != NULL) made++;
+    const int affordable = has_budget(session, started) && charge(session, base_fuel);
+    enter_python(session);
     PyObject *answer = NULL;
-    if (made == function->count)
-        answer = PyObject_Vectorcall(function->handler, stack + 1, (size_t)(1 + made) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    for (int at = 0; at < made; at++) Py_DECREF(stack[2 + at]);
-    if (answer == NULL || (function->result != 0 && !from_python(function->result, answer, &args[0]))) {
-        keep_failure(session);
-        trap = end_run();
+    if (affordable) answer = call_plain(session, function, args);
+    if (answer == NULL) {
+        PyObject *error = affordable ? take_exception() : Py_NewRef(Py_None);
+        answer = PyObject_CallFunctionObjArgs(python_exhausted, session->run, function->function, error, NULL);
+        Py_DECREF(error);
     }
+    if (answer != NULL && function->result != 0) from_python(function->result, answer, &args[0]);
     Py_XDECREF(answer);
-    PyGILState_Release(gil);
+    trap_t *trap = end_of(session);
+    leave_python(session);
+    atomic_fetch_add_explicit(session->host_used_ns, now_ns(CLOCK_MONOTONIC) - started, memory_order_relaxed);
     return trap;
 }
 
 /* ---------------------------------------------------------------- Function */
 
 static int function_init(Function *self, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"function", "handler", "guard", "index", "params", "result", NULL};
-    PyObject *function, *handler, *guard;
+    static char *names[] = {"function", "handler", "guard", "unchanged_until", "index", "params", "result", NULL};
+    PyObject *function, *handler, *guard, *until;
     const char *params, *result;
     Py_ssize_t count;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOOis#s", names, &function, &handler, &guard, &self->index, &params, &count, &result))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOOOis#s", names, &function, &handler, &guard, &until, &self->index, &params, &count, &result))
         return -1;
     if (count > MAX_PARAMS) {
         PyErr_SetString(PyExc_ValueError, "a host function has at most 16 parameters");
@@ -405,6 +458,7 @@ static int function_init(Function *self, PyObject *arguments, PyObject *keywords
     self->function = Py_NewRef(function);
     self->handler = Py_NewRef(handler);
     self->guard = Py_NewRef(guard);
+    self->unchanged_until = Py_NewRef(until);
     return 0;
 }
 
@@ -412,6 +466,7 @@ static void function_free(Function *self) {
     Py_XDECREF(self->function);
     Py_XDECREF(self->handler);
     Py_XDECREF(self->guard);
+    Py_XDECREF(self->unchanged_until);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -464,13 +519,13 @@ static int session_init(Session *self, PyObject *arguments, PyObject *keywords) 
         return -1;
     }
     self->run = Py_NewRef(run);
+    self->thread = PyThreadState_Get();
     return 0;
 }
 
 static PyObject *session_forget(Session *self, PyObject *unused) {
     (void)unused;
-    for (int at = 0; at < SLOTS; at++)
-        if (self->kept[at].request != NULL) drop_kept(&self->kept[at]);
+    for (int at = 0; at < PLACES; at++) drop_kept(&self->kept[at]);
     Py_RETURN_NONE;
 }
 
@@ -478,14 +533,15 @@ static PyObject *session_forget(Session *self, PyObject *unused) {
 static PyObject *session_close(Session *self, PyObject *unused) {
     (void)unused;
     Py_DECREF(session_forget(self, NULL));
-    if (self->versions.obj != NULL) PyBuffer_Release(&self->versions);
+    self->version = NULL;
+    if (self->version_cell.obj != NULL) PyBuffer_Release(&self->version_cell);
     Py_CLEAR(self->run);
     Py_RETURN_NONE;
 }
 
 static void session_free(Session *self) {
-    for (int at = 0; at < SLOTS; at++) PyMem_RawFree(self->kept[at].request);
-    if (self->versions.obj != NULL) PyBuffer_Release(&self->versions);
+    for (int at = 0; at < PLACES; at++) PyMem_RawFree(self->kept[at].request);
+    if (self->version_cell.obj != NULL) PyBuffer_Release(&self->version_cell);
     if (self->host_cell.obj != NULL) PyBuffer_Release(&self->host_cell);
     if (self->cancel_cell.obj != NULL) PyBuffer_Release(&self->cancel_cell);
     PyMem_Free(self->stats);
@@ -504,57 +560,41 @@ static PyObject *session_admit(Session *self, PyObject *const *arguments, Py_ssi
     Py_RETURN_NONE;
 }
 
+static PyObject *errors_of(const stats_t *stats) {
+    PyObject *errors = PyDict_New();
+    for (int kind = 1; errors != NULL && kind < ERROR_KINDS; kind++) {
+        if (stats->errors[kind] == 0) continue;
+        PyObject *result = PyLong_FromLong(-kind), *times = PyLong_FromUnsignedLongLong(stats->errors[kind]);
+        if (result == NULL || times == NULL || PyDict_SetItem(errors, result, times) < 0) Py_CLEAR(errors);
+        Py_XDECREF(result);
+        Py_XDECREF(times);
+    }
+    return errors;
+}
+
 static PyObject *session_stats(Session *self, PyObject *unused) {
     (void)unused;
-    PyObject *list = PyList_New(self->functions);
-    if (list == NULL) return NULL;
-    for (int at = 0; at < self->functions; at++) {
+    PyObject *list = PyList_New(0);
+    for (int at = 0; list != NULL && at < self->functions; at++) {
         const stats_t *stats = &self->stats[at];
-        PyObject *errors = PyDict_New();
-        for (int kind = 1; errors != NULL && kind < ERROR_KINDS; kind++) {
-            if (stats->errors[kind] == 0) continue;
-            PyObject *result = PyLong_FromLong(-kind), *times = PyLong_FromUnsignedLongLong(stats->errors[kind]);
-            if (result == NULL || times == NULL || PyDict_SetItem(errors, result, times) < 0) Py_CLEAR(errors);
-            Py_XDECREF(result);
-            Py_XDECREF(times);
-        }
-        PyObject *item = errors == NULL ? NULL : Py_BuildValue("KNKKK", (unsigned long long)stats->count, errors,
+        if (stats->count == 0) continue;
+        PyObject *errors = errors_of(stats);
+        PyObject *item = errors == NULL ? NULL : Py_BuildValue("iKNKKK", at, (unsigned long long)stats->count, errors,
             (unsigned long long)stats->bytes_in, (unsigned long long)stats->bytes_out, (unsigned long long)stats->nanos);
-        if (item == NULL) {
-            Py_DECREF(list);
-            return NULL;
-        }
-        PyList_SET_ITEM(list, at, item);
+        if (item == NULL || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
     }
     return list;
 }
 
-static PyObject *session_watch(Session *self, PyObject *pages) {
-    if (self->versions.obj != NULL) PyBuffer_Release(&self->versions);
-    if (PyObject_GetBuffer(pages, &self->versions, PyBUF_SIMPLE) < 0) return NULL;
-    if (self->versions.len < 2 * PAGE) {
-        PyBuffer_Release(&self->versions);
-        PyErr_SetString(PyExc_ValueError, "two pages of the store are needed");
+static PyObject *session_watch(Session *self, PyObject *cell) {
+    if (PyObject_GetBuffer(cell, &self->version_cell, PyBUF_SIMPLE) < 0) return NULL;
+    if (self->version_cell.len != sizeof(uint64_t)) {
+        PyBuffer_Release(&self->version_cell);
+        PyErr_SetString(PyExc_ValueError, "a version is eight bytes");
         return NULL;
     }
-    Py_RETURN_NONE;
-}
-
-static PyObject *session_keep(Session *self, PyObject *arguments) {
-    int function;
-    const char *request, *response;
-    Py_ssize_t request_length, response_length;
-    unsigned long long version, fresh_until;
-    if (!PyArg_ParseTuple(arguments, "iy#y#KK", &function, &request, &request_length, &response, &response_length, &version, &fresh_until))
-        return NULL;
-    if (request_length > LARGEST_KEPT_REQUEST || response_length > LARGEST_KEPT_RESPONSE) Py_RETURN_NONE;
-    kept_t *kept = &self->kept[slot_of(function, (const uint8_t *)request, (size_t)request_length)];
-    drop_kept(kept);
-    char *room = PyMem_RawMalloc((size_t)(request_length + response_length) + 1);
-    if (room == NULL) Py_RETURN_NONE;
-    memcpy(room, request, (size_t)request_length);
-    memcpy(room + request_length, response, (size_t)response_length);
-    *kept = (kept_t){room, room + request_length, (size_t)request_length, (size_t)response_length, version, fresh_until, function};
+    self->version = self->version_cell.buf;
     Py_RETURN_NONE;
 }
 
@@ -567,9 +607,8 @@ static PyMethodDef session_methods[] = {
     {"admit", (PyCFunction)(void (*)(void))session_admit, METH_FASTCALL, "Measure and charge the response of the call under way."},
     {"close", (PyCFunction)session_close, METH_NOARGS, "Let go of the run and of what was kept."},
     {"forget", (PyCFunction)session_forget, METH_NOARGS, "Drop every kept response."},
-    {"keep", (PyCFunction)session_keep, METH_VARARGS, "Keep a response for a version of the store, until a second since 1970."},
-    {"stats", (PyCFunction)session_stats, METH_NOARGS, "Return (count, errors, bytes in, bytes out, nanoseconds) by function."},
-    {"watch", (PyCFunction)session_watch, METH_O, "Take the store's version from these pages; nothing is served again without."},
+    {"stats", (PyCFunction)session_stats, METH_NOARGS, "Return (index, count, errors, bytes in, bytes out, nanoseconds) of each function that was called."},
+    {"watch", (PyCFunction)session_watch, METH_O, "Take the version of what is answered from these eight bytes."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -606,8 +645,8 @@ static PyObject *bind(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *addresses;
     unsigned long long base, per_byte, largest;
-    if (!PyArg_ParseTuple(arguments, "O!KKKOOOOO", &PyDict_Type, &addresses, &base, &per_byte, &largest, &python_attach, &python_answer,
-                          &python_explain, &python_keep, &python_unfit))
+    if (!PyArg_ParseTuple(arguments, "O!KKKOOOOOO", &PyDict_Type, &addresses, &base, &per_byte, &largest, &python_attach, &python_answer,
+                          &python_explain, &python_keep, &python_unfit, &python_exhausted))
         return NULL;
     base_fuel = base;
     fuel_per_byte = per_byte;
@@ -627,6 +666,7 @@ static PyObject *bind(PyObject *module, PyObject *arguments) {
     Py_INCREF(python_explain);
     Py_INCREF(python_keep);
     Py_INCREF(python_unfit);
+    Py_INCREF(python_exhausted);
     return Py_BuildValue("KK", (unsigned long long)(uintptr_t)exchange, (unsigned long long)(uintptr_t)plain);
 }
 

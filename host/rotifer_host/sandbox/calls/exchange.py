@@ -51,13 +51,23 @@ def answer(  # noqa: PLR0913, PLR0917 - the four numbers of the call
     """
     received = 0
     try:
-        function.guard(run)
+        if function.label not in run.let_in:
+            function.guard(run)
+            run.let_in.add(function.label)
         request = _take_request(run, request_at, request_size, out, capacity)
         received = request_size
         run.admitted = NOT_ADMITTED
-        response = function.handler(run, request, capacity)
+        kept = run.kept
+        again: bytes | None = None
+        if kept is None or function.unchanged_until is None:
+            response = function.handler(run, request, capacity)
+        else:
+            again, version = kept.find(function, request)
+            response = again if again is not None else function.handler(run, request, capacity)
         if run.admitted == NOT_ADMITTED:
             run.admit(len(response), capacity)
+        if kept is not None and function.unchanged_until is not None and again is None:
+            kept.keep(run, function, request, response, version)
         _put_response(run, out, response)
     except BaseException as error:  # noqa: BLE001 - what is no refusal ends the run
         return explain(run, error, out, capacity), received
@@ -90,17 +100,25 @@ def call_plain(run: Run, function: PlainFunction, *arguments: float) -> int | No
     try:
         run.begin_call(started)
         return function.handler(run, *arguments)
-    except BudgetExhaustedError:
+    except BaseException as error:  # noqa: BLE001 - what is no budget ends the run
+        return exhausted(run, function, error)
+    finally:
+        run.host_time.add(monotonic() - started)
+
+
+def exhausted(run: Run, function: PlainFunction, error: BaseException | None) -> int | None:
+    """Return what a function answers whose budget is used up: None, or what the handler raised, says so.
+
+    Raises `RunStopped` where there is no such answer, and for every other error, which is
+    kept for `Sandbox.run` to raise.
+    """
+    if error is None or isinstance(error, BudgetExhaustedError):
         if function.exhausted is None:
             run.stop(run.exhausted())
         return function.exhausted
-    except RunStopped:
-        raise
-    except BaseException as error:  # noqa: BLE001 - raised by Sandbox.run
+    if not isinstance(error, RunStopped):
         run.keep(error)
-        raise RunStopped from None
-    finally:
-        run.host_time.add(monotonic() - started)
+    raise RunStopped from None
 
 
 def _take_request(run: Run, request_at: int, request_size: int, out: int, capacity: int) -> bytes:

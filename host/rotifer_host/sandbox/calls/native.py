@@ -7,7 +7,6 @@ with its payload, is said by the same Python code as on the other paths.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from wasmtime import Linker
@@ -16,9 +15,9 @@ from rotifer_host import contract
 from rotifer_host.errors import BudgetExhaustedError, BufferTooSmallError
 from rotifer_host.sandbox import capi
 from rotifer_host.sandbox.calls import _native
-from rotifer_host.sandbox.calls.exchange import answer, call_plain, explain
+from rotifer_host.sandbox.calls.exchange import answer, exhausted, explain
 from rotifer_host.sandbox.calls.plain import signature_of
-from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunction, HostFunctions, PlainFunction
+from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunction, HostFunctions
 from rotifer_host.sandbox.result import CallStats
 from rotifer_host.sandbox.run import Run, RunStopped
 
@@ -49,6 +48,11 @@ class NativeRun(Run):
     __slots__ = ("admit", "session")
 
     session: _native.Session
+
+    def forget(self) -> None:
+        """Serve no response again that was given so far."""
+        self.session.forget()
+
     admit: Callable[[int, int], None]  # type: ignore[assignment]  # the session's own, which the handler calls directly
 
 
@@ -68,13 +72,18 @@ class NativeDefinition:
     run_type: type[Run] = NativeRun
 
     def __init__(self, linker: Linker, functions: HostFunctions) -> None:
-        self._labels = [function.label if isinstance(function, ExchangeFunction) else "" for function in functions]
-        self._functions = [_bind(index, function) for index, function in enumerate(functions)]
-        for function, bound in zip(functions, self._functions, strict=True):
-            callback = _EXCHANGE if isinstance(function, ExchangeFunction) else _PLAIN
+        exchanges = [function for function in functions if isinstance(function, ExchangeFunction)]
+        self._labels = [function.label for function in exchanges]
+        places = {function.label: index for index, function in enumerate(exchanges)}
+        self._functions = []  # the engine holds their addresses for as long as the linker lives
+        for function in functions:
+            exchange = isinstance(function, ExchangeFunction)
+            bound = _bind(function, places[function.label] if isinstance(function, ExchangeFunction) else -1)
+            name = (function.module, function.name)
             capi.define_unchecked(
-                linker, (function.module, function.name), signature_of(function), callback, bound.address
+                linker, name, signature_of(function), _EXCHANGE if exchange else _PLAIN, bound.address
             )
+            self._functions.append(bound)
 
     def enter(self, run: Run, store: Store) -> None:
         """Make the run's session, and let the store's callbacks find it."""
@@ -82,42 +91,40 @@ class NativeDefinition:
         run.session = _native.Session(
             run=run,
             context=store.context,
-            functions=len(self._functions),
+            functions=len(self._labels),
             deadline_ns=max(int(run.deadline.expiry * 1e9), 0),
             cancelled=run.deadline.cell,
             host_limit_ns=run.host_time.limit_ms * 1_000_000,
             host_used_ns=run.host_time.cell,
         )
         run.admit = run.session.admit
+        if run.version is not None:
+            run.session.watch(run.version)
         store.set_data(run.session.address)
 
     def leave(self, run: Run) -> None:
         """Take the session's counts, and undo the circle between it and the run."""
         run = cast("NativeRun", run)
-        for label, (count, errors, bytes_in, bytes_out, nanos) in zip(self._labels, run.session.stats(), strict=True):
-            if count:
-                run.calls[label] = CallStats(count, errors, bytes_in, bytes_out, nanos / 1e9)
+        for index, count, errors, bytes_in, bytes_out, nanos in run.session.stats():
+            run.calls[self._labels[index]] = CallStats(count, errors, bytes_in, bytes_out, nanos / 1e9)
         run.session.close()
 
 
-def _bind(index: int, function: HostFunction) -> _native.Function:
+def _bind(function: HostFunction, index: int) -> _native.Function:
     handler: Callable[..., object]
     if isinstance(function, ExchangeFunction):
-        handler, guard = function.handler, function.guard
+        handler, guard, unchanged_until = function.handler, function.guard, function.unchanged_until
     else:
-        handler, guard = partial(_call_plain, function), None
+        handler, guard, unchanged_until = function.handler, None, None
     return _native.Function(
         function=function,
         handler=handler,
         guard=guard,
+        unchanged_until=unchanged_until,
         index=index,
         params="".join(_LETTERS[kind] for kind in function.params),
         result="".join(_LETTERS[kind] for kind in function.results),
     )
-
-
-def _call_plain(function: PlainFunction, run: Run, *arguments: float) -> int | None:
-    return call_plain(run, function, *arguments)
 
 
 def _attach(run: Run, context: int, memory: bytes) -> None:
@@ -150,4 +157,5 @@ _EXCHANGE, _PLAIN = _native.bind(
     explain,
     _keep,
     _unfit,
+    exhausted,
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from wasmtime import Linker
 
 from rotifer_host.sandbox import capi
+from rotifer_host.sandbox._ffi import ffi as _ffi
 from rotifer_host.sandbox.active import RUNS
 from rotifer_host.sandbox.calls.exchange import call_plain, exchange
 from rotifer_host.sandbox.calls.plain import signature_of
@@ -27,11 +28,9 @@ __all__ = ["RawPath"]
 
 _U32: Final = 0xFFFF_FFFF
 _VALUE_BYTES: Final = 16
+_VIEWED: Final = 4
 _MOST_VIEWS: Final = 1024
 _SIGNATURE: Final = "size_t(size_t, size_t, size_t, size_t)"
-
-_ffi: Final = capi.ffi
-_ffi.cdef("typedef union { uint32_t i32; int64_t i64; float f32; double f64; uint64_t words[2]; } rotifer_value;")
 
 _Callback = Callable[[int, int, int, int], int]
 
@@ -75,7 +74,7 @@ _views: dict[int, memoryview] = {}
 def _view(address: int) -> memoryview:
     if len(_views) >= _MOST_VIEWS:
         _views.clear()
-    slots = _ffi.buffer(_ffi.cast("char *", address), 4 * _VALUE_BYTES)
+    slots = _ffi.buffer(_ffi.cast("char *", address), _VIEWED * _VALUE_BYTES)
     view = _views[address] = memoryview(slots).cast("B").cast("I")[:: _VALUE_BYTES // 4]
     return view
 
@@ -95,9 +94,16 @@ def _bind_exchange(function: ExchangeFunction) -> _Callback:
 def _bind_plain(function: PlainFunction) -> _Callback:
     kinds = function.params
     kind = function.results[0] if function.results else None
+    only_i32 = len(kinds) == _VIEWED and {*kinds} == {"i32"} and kind == "i32"
 
     def call(_data: int, caller: int, address: int, _count: int) -> int:
         run = _enter(caller)
+        if only_i32:
+            view = _views.get(address)
+            if view is None:
+                view = _view(address)
+            view[0] = (call_plain(run, function, *view.tolist()) or 0) & _U32
+            return 0
         values = _ffi.cast("rotifer_value *", address)
         arguments = [getattr(values[at], name) for at, name in enumerate(kinds)]
         result = call_plain(run, function, *arguments)

@@ -50,12 +50,19 @@ class ExchangeFunction:
     `HostCallError`. A handler that changes something must first have its response
     admitted by `run.admit(response_length, out_cap)`, which raises
     `BufferTooSmallError` or `BudgetExhaustedError`; for the others the call path does.
+
+    A guard that has let a caller in need not be asked again in the same run.
+    `unchanged_until(run)` says, after a response, until which second since 1970 the same
+    request may be given the same response without asking the handler, while the
+    version that `Sandbox.run` was given stays what it is and nobody calls `run.forget()`;
+    None for not at all. A call path may use it or not.
     """
 
     module: str
     name: str
     guard: Callable[[Run], None]
     handler: Callable[[Run, bytes, int], bytes]
+    unchanged_until: Callable[[Run], int | None] | None = None
 
     params: tuple[ValueType, ...] = ("i32", "i32", "i32", "i32")
     results: tuple[ValueType, ...] = ("i32",)
