@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal, NoReturn, Protocol
+from typing import Any, Final, Literal, NamedTuple, NoReturn, Protocol
 
 import msgspec
 
@@ -20,7 +21,19 @@ from rotifer_host import contract
 from rotifer_host.errors import AuditError
 from rotifer_host.lock import FileLock, Patience
 
-__all__ = ["Action", "Actor", "AuditLine", "AuditLog", "AuditSink", "read_lines"]
+__all__ = [
+    "Action",
+    "Actor",
+    "AuditLine",
+    "AuditLog",
+    "AuditSink",
+    "FoundLine",
+    "decode_line",
+    "encode_line",
+    "line_hash",
+    "read_lines",
+    "scan",
+]
 
 _MAX_TORN_BYTES: Final = contract.MIB
 """More than this without a line end was not written by any host."""
@@ -61,14 +74,19 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
     code: str | msgspec.UnsetType = msgspec.UNSET
     """The MEMORY_… code of a refusal."""
     reason: str | msgspec.UnsetType = msgspec.UNSET
+    seq: int | msgspec.UnsetType = msgspec.UNSET
+    """Of a change: its number among the agent's changes, from 1."""
+    prev: str | msgspec.UnsetType | None = msgspec.UNSET
+    """Hash of the agent's line before this one, None where there is none; absent outside an agent's memory."""
 
 
 class AuditSink(Protocol):
     """Where audit lines go: the project's log, or a list in a test."""
 
-    def append(self, lines: Sequence[AuditLine], patience: Patience, *, durable: bool) -> None:
-        """Write all lines or none; with `durable` they are on disk when this returns.
+    def append(self, lines: Sequence[bytes], patience: Patience, *, durable: bool, held: bool = False) -> None:
+        """Write all lines, encoded and without line ends, or none; with `durable` they are on disk when this returns.
 
+        `held` says that earlier lines of the same transaction are in the log already.
         Raises `AuditError`, or `LockTimeoutError` when the log stays locked.
         """
         ...
@@ -78,7 +96,25 @@ class AuditSink(Protocol):
         ...
 
 
-_decoder: Final = msgspec.json.Decoder(dict[str, object])
+_decoder: Final = msgspec.json.Decoder(dict[str, Any])
+_encode: Final = msgspec.json.Encoder().encode
+_decode_audit_line: Final = msgspec.json.Decoder(AuditLine).decode
+line_hash: Final = hashlib.sha256
+"""`prev` is its hex digest over a line's bytes without the line end."""
+
+
+def encode_line(line: AuditLine) -> bytes:
+    """Return a line as `AuditSink.append` takes it; raises `AuditError` for a text that is not Unicode."""
+    try:
+        return _encode(line)
+    except UnicodeEncodeError as error:
+        message = f"cannot write the audit log: a text is not Unicode: {error.reason}"
+        raise AuditError(message) from error
+
+
+def decode_line(line: bytes) -> AuditLine:
+    """Return what `encode_line` was given."""
+    return _decode_audit_line(line)
 
 
 class AuditLog:
@@ -95,60 +131,64 @@ class AuditLog:
         self.path = path
         self._name = os.fspath(path)
         self._lock = FileLock(path.with_suffix(".lock"))
-        self._encode = msgspec.json.Encoder().encode_lines
         self._open: _OpenFile | None = None
 
-    def append(self, lines: Sequence[AuditLine], patience: Patience, *, durable: bool) -> None:
-        """Write all lines or none; with `durable` they are on disk when this returns.
+    def append(self, lines: Sequence[bytes], patience: Patience, *, durable: bool, held: bool = False) -> None:
+        """Write all lines, encoded and without line ends, or none; with `durable` they are on disk when this returns.
 
-        Raises `AuditError`, or `LockTimeoutError` when the log stays locked. Only when
-        bringing them to the disk is what failed may the lines be in the file all the same.
+        Lines that a `held` transaction adds go to the file its first ones went to, moved
+        away or not. Raises `AuditError`, or `LockTimeoutError` when the log stays locked.
+        Only when bringing them to the disk is what failed may the lines be in the file
+        all the same.
         """
         if not lines:
             return
         try:
-            data = self._encode(lines)
-            self._lock.acquire(patience)
+            data = b"%b\n" % b"\n".join(lines)
+            self._lock.acquire(patience, checked=held)
             try:
-                file = self._append(data, lines[0].ts)
+                file = self._append(data, held=held)
             finally:
                 self._lock.release()
             if durable:
                 # outside the lock: agents that sync at the same time share one flush of the disk
-                os.fdatasync(file.fd)
+                self._sync(file)
         except OSError as error:
             self._fail(error)
-        except UnicodeEncodeError as error:
-            message = f"cannot write the audit log: a text is not Unicode: {error.reason}"
-            raise AuditError(message) from error
 
     def sync(self) -> None:
         """Bring every line this object wrote to the disk. Raises `AuditError`."""
         file = self._open
-        try:
-            if file is not None:
-                os.fdatasync(file.fd)
-        except OSError as error:
-            self._fail(error)
+        if file is not None:
+            self._sync(file)
 
     def close(self) -> None:
         """Close the files; the next `append` opens them again."""
         self._open = None
         self._lock.close()
 
-    def _append(self, data: bytes, ts: str) -> _OpenFile:
-        file, end = self._current()
-        if end and os.pread(file.fd, 1, end - 1) != b"\n":
-            end = self._seal(file, end, ts)
+    def _sync(self, file: _OpenFile) -> None:
+        try:
+            os.fdatasync(file.fd)
+        except OSError as error:
+            self._fail(error, written=True)
+
+    def _append(self, data: bytes, *, held: bool) -> _OpenFile:
+        file = self._open if held and self._open is not None else self._current()
+        end = os.lseek(file.fd, 0, os.SEEK_END)
+        if end != file.end and end and os.pread(file.fd, 1, end - 1) != b"\n":
+            end = self._seal(file, end, decode_line(data.partition(b"\n")[0]).ts)
         written = os.write(file.fd, data)
+        file.end = end + written
         if written != len(data):
+            file.end = -1
             with contextlib.suppress(OSError):  # else the next append seals what is left
                 os.ftruncate(file.fd, end)
             raise self._no_room(f"only {written} of {len(data)} bytes fit")
         return file
 
-    def _current(self) -> tuple[_OpenFile, int]:
-        """Return the file that is at the path now, and its size."""
+    def _current(self) -> _OpenFile:
+        """Return the file that is at the path now."""
         file = self._open
         if file is not None:
             try:
@@ -157,10 +197,10 @@ class AuditLog:
                 pass
             else:
                 if file.identity == (found.st_dev, found.st_ino):
-                    return file, found.st_size
+                    return file
             os.fdatasync(file.fd)  # `sync` will not see it again
         self._open = file = _OpenFile(self._name)
-        return file, os.fstat(file.fd).st_size
+        return file
 
     def _seal(self, file: _OpenFile, end: int, ts: str) -> int:
         """Make the torn last line a whole one; return the new size."""
@@ -195,18 +235,22 @@ class AuditLog:
         message = f"cannot write the audit log {self._name}: {what}"
         return AuditError(message, help="make room on the disk; what the line was for has not been done")
 
-    def _fail(self, error: OSError) -> NoReturn:
+    def _fail(self, error: OSError, *, written: bool = False) -> NoReturn:
         message = f"cannot write the audit log {self._name}: {error.strerror or error}"
-        raise AuditError(message, help="what the line was for has not been done") from error
+        failure = AuditError(message, help="what the line was for has not been done")
+        failure.written = written
+        raise failure from error
 
 
 class _OpenFile:
     """A descriptor that lives as long as anybody uses it, so that no thread syncs a number that means another file."""
 
-    __slots__ = ("fd", "identity")
+    __slots__ = ("end", "fd", "identity")
 
     def __init__(self, name: str) -> None:
         self.fd = -1
+        self.end = -1
+        """Size of the file after this object's last line; while it has it, its last line is a whole one."""
         self.fd = os.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         found = os.fstat(self.fd)
         if not stat.S_ISREG(found.st_mode):
@@ -223,21 +267,29 @@ class _OpenFile:
             os.close(self.fd)
 
 
-def read_lines(path: Path) -> Iterator[dict[str, object]]:
-    """Yield the lines of a log, oldest first; none for a missing file, and not a torn last one.
+class FoundLine(NamedTuple):
+    """A line of a log as it stands there."""
 
-    Reads beside writers without a lock. Raises `AuditError` for a file that cannot
-    be read and for a line that is not a JSON object.
+    number: int
+    """From 1."""
+    text: bytes
+    """Without the line end."""
+    document: dict[str, Any] | None
+    """None where the text is not a JSON object."""
+    whole: bool
+    """Whether it has a line end."""
+
+
+def scan(path: Path) -> Iterator[FoundLine]:
+    """Yield what stands in a log, sound or not, oldest first; nothing for a missing file. Raises `AuditError`.
+
+    Reads beside writers without a lock.
     """
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                document = _decode(line)
-                if document is not None:
-                    yield document
-                elif line.endswith(b"\n"):
-                    message = f"line {number} of {path} is not a JSON object"
-                    raise AuditError(message)
+                text = line.removesuffix(b"\n")
+                yield FoundLine(number, text, _decode(text), len(text) < len(line))
     except FileNotFoundError:
         return
     except OSError as error:
@@ -245,7 +297,21 @@ def read_lines(path: Path) -> Iterator[dict[str, object]]:
         raise AuditError(message) from error
 
 
-def _decode(line: bytes) -> dict[str, object] | None:
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a log, oldest first; none for a missing file, and not a torn last one.
+
+    Raises `AuditError` for a file that cannot be read and for a line that is not a
+    JSON object.
+    """
+    for line in scan(path):
+        if line.document is not None:
+            yield line.document
+        elif line.whole:
+            message = f"line {line.number} of {path} is not a JSON object"
+            raise AuditError(message)
+
+
+def _decode(line: bytes) -> dict[str, Any] | None:
     try:
         return _decoder.decode(line)
     except (msgspec.DecodeError, RecursionError):

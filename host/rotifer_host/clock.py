@@ -7,18 +7,24 @@ Deadlines use the monotonic clock and are not part of this seam.
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import Final, Protocol
 
 __all__ = ["Clock", "SystemClock", "rfc3339"]
 
 _LAST_MS: Final = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the last instant RFC 3339 can write
 
+_REMEMBERED_TIMES: Final = 1024
+
 
 class Clock(Protocol):
     """Tells the time of day."""
 
     def now_ms(self) -> int:
-        """Return milliseconds since 1970-01-01T00:00:00Z."""
+        """Return milliseconds since 1970-01-01T00:00:00Z, at most 2^62 of them either way.
+
+        What it raises ends the run that asked.
+        """
         ...
 
 
@@ -32,6 +38,7 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
 
+@lru_cache(_REMEMBERED_TIMES)
 def rfc3339(ms: int) -> str:
     """Return RFC 3339 text in UTC with milliseconds and `Z`; beyond the years 1970 to 9999 the nearest instant."""
     ms = min(max(ms, 0), _LAST_MS)

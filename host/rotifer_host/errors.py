@@ -6,6 +6,7 @@
     ├── GeneError               unknown gene, bad phenotype, not compiled, stale
     ├── AgentError              unknown agent, name taken, bad record
     ├── DocumentError           not one JSON document, or not a JSON value
+    ├── RecordingError          a recorded run that cannot be written, read or replayed
     ├── ModuleError             a module that cannot run here
     │   ├── BadModuleError      not valid WebAssembly, or not a gene
     │   └── UnknownImportError  imports something the host does not offer
@@ -47,6 +48,7 @@ __all__ = [
     "NotFoundError",
     "ProjectError",
     "QuotaExceededError",
+    "RecordingError",
     "RotiferError",
     "StorageError",
     "StoreError",
@@ -98,6 +100,12 @@ class DocumentError(RotiferError):
     code = "BAD_JSON"
 
 
+class RecordingError(RotiferError):
+    """A recorded run cannot be written, read or run again."""
+
+    code = "RECORDING"
+
+
 class ModuleError(RotiferError):
     """A WebAssembly module that cannot run here."""
 
@@ -124,6 +132,8 @@ class AuditError(RotiferError):
     """An audit line could not be written."""
 
     code = "MEMORY_STORAGE_ERROR"
+    written = False
+    """Whether it stands in the file all the same, and only bringing it to the disk failed."""
 
 
 class LockTimeoutError(RotiferError):

@@ -64,12 +64,16 @@ class FileLock:
         self._file = (-1, -1)
         _every_lock.add(self)
 
-    def acquire(self, patience: Patience) -> None:
-        """Take the lock; tries at least once, even with no patience left."""
+    def acquire(self, patience: Patience, *, checked: bool = False) -> None:
+        """Take the lock; tries at least once, even with no patience left.
+
+        `checked` says that the caller has held it a moment ago: then nobody looks again
+        whether the file is still the one at `path`.
+        """
         if not self._thread_lock.acquire(blocking=False):
             self._wait_for_thread(patience)
         try:
-            while not self._take_file(patience):
+            while not self._take_file(patience, checked=checked):
                 self._reopen()
         except BaseException:
             self._unlock_file()
@@ -111,7 +115,7 @@ class FileLock:
             if patience.remaining_s() <= 0:
                 raise self._timeout()
 
-    def _take_file(self, patience: Patience) -> bool:
+    def _take_file(self, patience: Patience, *, checked: bool) -> bool:
         """Lock what is open; False when that is no longer the file at `path`."""
         if self._fd < 0:
             return False
@@ -127,6 +131,8 @@ class FileLock:
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
             else:
                 break
+        if checked:
+            return True
         try:
             found = os.stat(self._name)  # noqa: PTH116 - every lock comes here
         except FileNotFoundError:
@@ -141,7 +147,10 @@ class FileLock:
 
     def _unlock_file(self) -> None:
         if self._fd >= 0:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
+            except OSError:  # what the holder did is done; closing the file gives the lock back, too
+                self.close()
 
     def _timeout(self) -> LockTimeoutError:
         return LockTimeoutError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rotifer_host.audit import AuditLine
+from rotifer_host.audit import AuditLine, decode_line
 from rotifer_host.errors import AuditError
 from rotifer_host.lock import Patience
 from rotifer_host.memory import AgentMemory, Caller, DataPolicy, query_request, read_request, write_request
@@ -33,15 +33,15 @@ class Sink:
         self.always_fails = False
         self.sync_fails = False
 
-    def append(self, lines: Sequence[AuditLine], patience: Patience, *, durable: bool) -> None:
+    def append(self, lines: Sequence[bytes], patience: Patience, *, durable: bool, held: bool = False) -> None:
         """Keep the lines, or fail."""
-        del patience
+        del patience, held
         if self.fails_at is not None:
             self.fails_at -= 1
         if self.always_fails or self.fails_at == 0:
             message = "the disk of the log is full"
             raise AuditError(message)
-        self.lines += lines
+        self.lines += map(decode_line, lines)
         self.durable += [durable] * len(lines)
 
     def sync(self) -> None:

@@ -8,13 +8,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rotifer_host.errors import LockTimeoutError, StoreError
 from rotifer_host.lock import Wait
 from rotifer_host.memory.entry import DataPolicy, Record, RetentionPolicy, entry_id
 from rotifer_host.store import Store
 from rotifer_host.store.check import problems
-from rotifer_host.store.protocol import Expiry, Tally, Totals
+from rotifer_host.store.protocol import Chain, Expiry, Tally, Totals
 
 Make = Callable[..., tuple[bytes, Record]]
 DAY = 86_400
@@ -217,3 +219,119 @@ def put_patiently(store: Store, entry: tuple[bytes, Record]) -> None:
     change = store.begin(Wait(30))
     change.put(*entry)
     change.commit()
+
+
+def test_the_chain_is_saved_with_the_change(store: Store, record: Make) -> None:
+    """It starts empty, and moves on with a commit only; other changes leave it where it is."""
+    first, second = Chain(1, b"1" * 32), Chain(2, b"2" * 32)
+    with store.snapshot() as snapshot:
+        assert snapshot.chain() == Chain()
+    change = store.begin(Wait(0))
+    change.extend(first)
+    assert change.chain() == first
+    with store.snapshot() as snapshot:
+        assert snapshot.chain() == Chain()
+    change.commit()
+    change = store.begin(Wait(0))
+    assert change.chain() == first
+    change.extend(second)
+    change.abort()
+    put(store, record(1, "k"))
+    with store.snapshot() as snapshot:
+        assert snapshot.chain() == first
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "b", "é"]), st.integers(0, 40)), max_size=60),
+    st.sampled_from(["", "a", "a/", "a/1", "b", "é/2", "c"]),
+    st.integers(0, 8),
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_prefixes_are_walked_newest_first_however_many_match(  # noqa: PLR0913, PLR0917 - hypothesis passes each strategy
+    store: Store, record: Make, monkeypatch: pytest.MonkeyPatch, written: list[tuple[str, int]], prefix: str, few: int
+) -> None:
+    """Few of many, many of few, all or none, the newest or the oldest: the same entries in the same order."""
+    monkeypatch.setattr("rotifer_host.store.view._FEW", few)
+    monkeypatch.setattr("rotifer_host.store.view._TRIED", 2 * few)
+    change = store.begin(Wait(0))
+    for identity, _ in list(change.records()):
+        change.remove(identity)
+    first = change.totals().sequence
+    keys = [f"{start}/{number}" for start, number in written]
+    for number, key in enumerate(keys, start=first + 1):
+        change.put(*record(number, key))
+    change.commit()
+    newest = list(dict.fromkeys(reversed(keys)))
+    with store.snapshot() as snapshot:
+        assert keys_of(snapshot, snapshot.with_prefix(prefix)) == [key for key in newest if key.startswith(prefix)]
+        assert problems(snapshot, "agent-1") == []
+
+
+def test_followers_expire_alike_before_and_after_a_policy_with_a_limit(store: Store, record: Make) -> None:
+    """Whether a change has seen such a policy yet makes no difference to anybody."""
+    short, never = DataPolicy(maxRetentionDays=1), DataPolicy()
+    put(store, record(1, "k"), record(2, "l"))
+
+    def due() -> list[Any]:
+        with store.snapshot() as snapshot:
+            return [
+                snapshot.expired(DAY + 1, short, 9),
+                snapshot.has_expired(DAY, short),
+                snapshot.has_expired(DAY + 1, short),
+                snapshot.next_expiry(short),
+                snapshot.next_expiry(never),
+                snapshot.has_expired(1 << 60, never),
+            ]
+
+    expected = [[Expiry(DAY + 1, entry_id("agent-1", "k"))], False, True, DAY + 1, None, False]
+    assert due() == expected
+    change = store.begin(Wait(0))
+    assert change.has_expired(DAY + 1, short)
+    assert change.expired(DAY + 1, short, 9) == expected[0]
+    change.put(*record(3, "l"))
+    change.commit()
+    assert due() == expected
+    put(store, record(4, "k"))
+    with store.snapshot() as snapshot:
+        assert snapshot.next_expiry(short) == DAY + 3
+        assert problems(snapshot, "agent-1") == []
+
+
+def test_a_change_without_changes_teaches_nothing_wrong(store: Store, record: Make) -> None:
+    """What was known of expiries before it is not taken for what comes after it."""
+    limited = RetentionPolicy(1, False, False)  # noqa: FBT003
+    for number in range(1, 4):
+        empty = store.begin(Wait(0))
+        assert empty.has_expired(1 << 60, DataPolicy()) == (number > 1)
+        empty.commit()
+        put(store, record(number, f"k{number}", retention=limited))
+        with store.snapshot() as snapshot:
+            assert snapshot.next_expiry(DataPolicy()) == DAY + 1
+
+
+def test_peeking_is_reading_or_nothing(store: Store, record: Make) -> None:
+    """A record known from a view is the committed one, and hidden once anything has expired."""
+    limited = RetentionPolicy(1, False, False)  # noqa: FBT003
+    identity, first = record(1, "k", retention=limited)
+    put(store, (identity, first))
+    policy = DataPolicy(maxRetentionDays=3)
+
+    def look() -> None:
+        with store.snapshot() as snapshot:
+            snapshot.get(identity)
+            snapshot.has_expired(0, policy)
+
+    look()
+    assert store.peek(identity, DAY, policy) in (None, first)
+    assert store.peek(identity, DAY + 1, policy) is None
+    second = record(2, "k")[1]
+    put(store, (identity, second))
+    assert store.peek(identity, 0, policy) in (None, second)
+    look()
+    assert store.peek(identity, 3 * DAY + 1, policy) in (None, second)
+    assert store.peek(identity, 3 * DAY + 2, policy) is None
+    change = store.begin(Wait(0))
+    change.remove(identity)
+    assert store.peek(identity, 0, policy) in (None, second)
+    change.commit()
+    assert store.peek(identity, 0, policy) is None

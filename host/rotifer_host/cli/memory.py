@@ -5,13 +5,14 @@ memory-api.en.md, "Viewing and clearing an agent's memory".
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from rotifer_host import contract
-from rotifer_host.cli.common import Group, Session
-from rotifer_host.cli.output import print_document, print_note, print_text
+from rotifer_host.cli.common import Group, Session, log_option
+from rotifer_host.cli.output import print_document, print_note, print_text, working
 from rotifer_host.cli.table import print_table
 from rotifer_host.limits import format_size
 from rotifer_host.text import quoted
@@ -26,7 +27,7 @@ _CATEGORY: Final = click.Choice(contract.CATEGORIES)
 
 @click.group(cls=Group, examples=["rotifer agent memory list my-agent"])
 def memory() -> None:
-    """List and delete what an agent remembers, whatever the entries' access policies say."""
+    """List, delete and check what an agent remembers, whatever the entries' access policies say."""
 
 
 @memory.command(
@@ -41,7 +42,9 @@ def list_(session: Session, agent: str, *, category: Category | None) -> None:
 
     Entries that have expired are removed first.
     """
-    listing = session.project().agent(agent).memory().list(category)
+    deployer = session.project().agent(agent).memory()
+    with working(f"listing what {agent} remembers"):
+        listing = deployer.list(category)
     if session.json:
         print_document(
             {
@@ -92,11 +95,50 @@ def delete(session: Session, agent: str, *, key: str | None, category: Category 
     """
     if (key is None) == (category is None):
         raise click.UsageError("give exactly one of --key and --category", click.get_current_context())
-    deleted = session.project().agent(agent).memory().delete(key=key, category=category)
+    deployer = session.project().agent(agent).memory()
+    with working(f"deleting from the memory of {agent}"):
+        deleted = deployer.delete(key=key, category=category)
     if session.json:
         print_document({"deleted": deleted})
     else:
         print_text(f"deleted {_entries(deleted)}")
+
+
+@memory.command(
+    "check",
+    examples=["rotifer agent memory check my-agent", "rotifer agent memory check my-agent --json"],
+)
+@click.argument("agent")
+@log_option
+@click.pass_obj
+def check(session: Session, agent: str, *, older: tuple[Path, ...]) -> int:
+    """Check that the memory of AGENT is sound and that the audit log proves it; changes nothing.
+
+    Counters and indexes must be what the entries say, nothing expired may be served or
+    counted, and every change must have its audit line. Exit status 1 when anything is broken.
+    """
+    deployer = session.project().agent(agent).memory()
+    with working(f"checking the memory of {agent}"):
+        found = deployer.check(older=older)
+    if session.json:
+        print_document(
+            {
+                "agent": agent,
+                "sound": not found.problems,
+                "entries": found.entries,
+                "used": found.used,
+                "expired": found.expired,
+                "changes": len(found.proof.changes),
+                "neverSaved": len(found.proof.never) + len(found.proof.taken_back),
+                "problems": found.problems,
+            }
+        )
+    else:
+        for problem in found.problems:
+            print_text(problem)
+        state = "broken" if found.problems else "sound"
+        print_text(f"{agent} is {state}: {_entries(found.entries)}, {len(found.proof.changes):,} changes on record")
+    return contract.EXIT_FAILED if found.problems else contract.EXIT_OK
 
 
 def _entries(count: int) -> str:

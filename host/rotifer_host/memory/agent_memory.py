@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rotifer_host import contract
-from rotifer_host.audit import Action, AuditSink
-from rotifer_host.clock import Clock, rfc3339
-from rotifer_host.errors import AccessDeniedError, NotFoundError, QuotaExceededError, UsageError
+from rotifer_host.audit import AuditSink
+from rotifer_host.clock import Clock, SystemClock, rfc3339
+from rotifer_host.errors import AccessDeniedError, NotFoundError, QuotaExceededError, StoreError, UsageError
 from rotifer_host.lock import Patience
 from rotifer_host.memory.changes import FAILURES, Changes, Durability
 from rotifer_host.memory.entry import Caller, Category, DataPolicy, Record, entry_id, make_record, response_for
@@ -30,7 +30,7 @@ from rotifer_host.memory.request import (
     delete_request,
 )
 from rotifer_host.memory.retention import is_expired, retention_for_write
-from rotifer_host.memory.trail import Attempt, Trail
+from rotifer_host.memory.trail import Announced, Attempt, Trail
 from rotifer_host.telemetry import TelemetrySink
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["AgentMemory", "ListedEntry", "Listing"]
 
 _NULL: Final = b"null"
+_NEVER: Final = (1 << 64) - 1
 _MISSING: Final = "there is no entry with this key"
 
 
@@ -118,11 +119,13 @@ class AgentMemory:
         identity = entry_id(self._agent_id, request.key)
         record = None
         try:
-            with self._changes.view(caller, now_ms) as view:
-                record = view.get(identity)
-            if record is None or is_expired(record, now_ms // 1000, self._policy):
-                admit(len(_NULL))
-                return _NULL
+            record = self._changes.peek(identity, now_ms // 1000)
+            if record is None:
+                with self._changes.view(caller, now_ms) as view:
+                    record = view.get(identity)
+                if record is None or is_expired(record, now_ms // 1000, self._policy):
+                    admit(len(_NULL))
+                    return _NULL
             check_read(caller, record)
         except FAILURES as error:
             raise self._changes.failure(error) from error
@@ -136,7 +139,7 @@ class AgentMemory:
         admit(len(response))
         if response is not record.body:
             self._readers.note(identity, record, caller.gene_id)
-        elif self._readers:
+        elif self._readers.readings:
             self._readers.forget(identity)
         return response
 
@@ -144,22 +147,21 @@ class AgentMemory:
         """Create or replace an entry, evicting others when there is no room; return it as JSON."""
         now_ms = self._clock.now_ms()
         identity = entry_id(self._agent_id, request.key)
-        attempt = Attempt("writeMemory", caller, now_ms, identity, request.key)
         try:
             with self._changes.operation(caller, now_ms) as operation:
                 change = operation.change
                 old = change.get(identity)
-                new = self._written(attempt, request, old, change.totals().sequence + 1)
+                new = self._written(caller, now_ms, identity, request, old, change.totals().sequence + 1)
                 victims = make_room(change, new, identity, old, self._quota)
                 admit(len(new.body))
-                lines = [self._trail.line("memory.evict", caller, now_ms, *victim) for victim in victims]
-                action: Action = "memory.create" if old is None else "memory.update"
-                operation.announce([*lines, self._trail.line(action, caller, now_ms, identity, new)])
+                going = [Announced("memory.evict", *victim) for victim in victims]
+                going.append(Announced("memory.create" if old is None else "memory.update", identity, new))
+                operation.announce(caller, now_ms, going)
                 for victim, _ in victims:
                     change.remove(victim)
                 change.put(identity, new)
         except (AccessDeniedError, QuotaExceededError) as refusal:
-            self._refused(refusal, attempt, request)
+            self._refused(refusal, Attempt("writeMemory", caller, now_ms, identity, request.key), request)
             raise
         if victims:
             self.events.add("evicted", caller.gene_id, len(victims))
@@ -197,7 +199,7 @@ class AgentMemory:
                     raise NotFoundError(_MISSING)
                 check_write(caller, record)
                 admit(len(_NULL))
-                operation.announce([self._trail.line("memory.delete", caller, now_ms, identity, record)])
+                operation.announce(caller, now_ms, [Announced("memory.delete", identity, record)])
                 operation.change.remove(identity)
         except AccessDeniedError as refusal:
             self._refused(refusal, Attempt("deleteMemory", caller, now_ms, identity, request.key), record)
@@ -248,10 +250,30 @@ class AgentMemory:
             if category is None and not going:
                 raise NotFoundError(_MISSING)
             if going:
-                operation.announce([self._trail.line("memory.delete", None, now_ms, *entry) for entry in going])
+                operation.announce(None, now_ms, [Announced("memory.delete", *entry) for entry in going])
             for identity, _ in going:
                 change.remove(identity)
         return len(going)
+
+    @property
+    def version(self) -> memoryview | None:
+        """Eight bytes that hold another number after every commit; None where the store shows none."""
+        return self._changes.version
+
+    def unchanged_until(self) -> int | None:
+        """Return the second since 1970 until which a read answers the same while the store's `version` stays.
+
+        None when that cannot be said: changes are held that no version shows, or the
+        clock is not the machine's, on which the caller would look.
+        """
+        if self._changes.holding or type(self._clock) is not SystemClock:
+            return None
+        try:
+            with self._changes.snapshot() as snapshot:
+                expiry = snapshot.next_expiry(self._policy)
+        except StoreError:
+            return None
+        return _NEVER if expiry is None else expiry
 
     def finish(self) -> None:
         """End the run: save what durability `run` held, then who read what.
@@ -264,12 +286,13 @@ class AgentMemory:
         """End the run without the changes that durability `run` held."""
         self._changes.rollback()
 
-    def _written(self, attempt: Attempt, request: WriteRequest, old: Record | None, sequence: int) -> Record:
-        caller, now_ms = attempt.caller, attempt.now_ms
+    def _written(  # noqa: PLR0913, PLR0917 - no keywords: every write comes here
+        self, caller: Caller, now_ms: int, identity: bytes, request: WriteRequest, old: Record | None, sequence: int
+    ) -> Record:
         if old is not None:
             check_write(caller, old)
         return make_record(
-            identity=attempt.identity,
+            identity=identity,
             sequence=sequence,
             key=request.key,
             category=request.category,
@@ -291,6 +314,7 @@ class AgentMemory:
         else:
             size = None if concerned is None else concerned.size
         category = None if concerned is None else concerned.category
-        self._trail.refused(refusal, attempt, self._changes.patience(), category, size)
+        changes = self._changes
+        self._trail.refused(refusal, attempt, changes.patience(), changes.chain(), category, size)
         if isinstance(refusal, AccessDeniedError):
             self.events.add("denied", attempt.caller.gene_id)

@@ -8,11 +8,12 @@ change is saved, and taken back by a `memory.abort` line when saving fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from os import getpid
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Literal, Self
 
-from rotifer_host.audit import AuditLine
 from rotifer_host.errors import (
     AuditError,
     BudgetExhaustedError,
@@ -23,15 +24,15 @@ from rotifer_host.errors import (
     StoreError,
 )
 from rotifer_host.lock import Patience, Wait
-from rotifer_host.memory.entry import Caller, DataPolicy
+from rotifer_host.memory.entry import Caller, DataPolicy, Record
 from rotifer_host.memory.events import Events
 from rotifer_host.memory.readers import LastReaders, Reading
-from rotifer_host.memory.trail import Trail
+from rotifer_host.memory.trail import Announced, Trail
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from rotifer_host.store.protocol import Change, Snapshot, Store
+    from rotifer_host.store.protocol import Chain, Change, OpenSnapshot, Snapshot, Store
 
 __all__ = ["FAILURES", "Changes", "Durability", "Operation"]
 
@@ -52,28 +53,51 @@ _NO_WAIT: Final = _NoWait()
 
 
 class Operation:
-    """A store change together with the audit lines that announce it."""
+    """A store change together with the audit lines that announce it: `with changes.operation(…) as operation:`.
 
-    def __init__(self, change: Change, trail: Trail, patience: Patience, *, durable: bool) -> None:
+    Saved, or held, at the end of the block; when the block raises, nothing of it stays.
+    """
+
+    __slots__ = ("_changes", "_durable", "_patience", "_trail", "announced", "change", "halfway", "process", "readings")
+
+    def __init__(self, changes: Changes, change: Change, trail: Trail, patience: Patience, *, durable: bool) -> None:
         self.change = change
-        self.announced: list[AuditLine] = []
+        self.announced: list[bytes] = []
         self.halfway = False
         """Something is announced that may not be applied yet."""
         self.readings: list[Reading] = []
+        self.process = getpid()
+        self._changes = changes
         self._trail = trail
         self._patience = patience
         self._durable = durable
 
-    def announce(self, lines: list[AuditLine]) -> None:
+    def announce(self, caller: Caller | None, now_ms: int, changes: Sequence[Announced]) -> None:
         """Write the audit lines of what is about to be applied."""
-        self._trail.append(lines, self._patience, durable=self._durable)
+        change = self.change
+        lines, chain = self._trail.lines(change.chain(), caller, now_ms, changes)
+        try:
+            self._trail.append(lines, self._patience, durable=self._durable, held=bool(self.announced))
+        except AuditError as error:
+            if error.written:
+                self.announced += lines
+            raise
         self.announced += lines
         self.halfway = True
+        change.extend(chain)
 
     def undo(self) -> None:
         """Forget the change, and take back what was announced."""
         self.change.abort()
         self._trail.aborted(self.announced, self._patience)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._changes.end(self, error)
 
 
 class Changes:
@@ -100,6 +124,30 @@ class Changes:
         self._held: Operation | None = None
         self._lost = False
 
+    @property
+    def holding(self) -> bool:
+        """Whether there are changes that only this run sees."""
+        return self._held is not None
+
+    @property
+    def version(self) -> memoryview | None:
+        """What the store says of its committed state (`Store.version`)."""
+        return self._store.version
+
+    def snapshot(self) -> OpenSnapshot:
+        """Open a view of what is committed; raises `StoreError`."""
+        return self._store.snapshot()
+
+    def chain(self) -> Chain | None:
+        """Return where the agent's audit lines stand for this run, None when the store cannot say."""
+        if self._held is not None:
+            return self._held.change.chain()
+        try:
+            with self._store.snapshot() as snapshot:
+                return snapshot.chain()
+        except StoreError:
+            return None
+
     def patience(self) -> Patience:
         """Return how long an operation that starts now may wait for others."""
         return Wait() if self._deadline is None else self._deadline
@@ -120,12 +168,17 @@ class Changes:
             return StorageError(error.message)
         return error if self._deadline is None else BudgetExhaustedError(error.message)
 
+    def peek(self, identity: bytes, now_s: int) -> Record | None:
+        """Return a record that takes no view to know; None says nothing about the entry."""
+        return None if self._held is not None else self._store.peek(identity, now_s, self._policy)
+
     def view(self, caller: Caller | None, now_ms: int) -> AbstractContextManager[Snapshot]:
         """Open a view for an operation that only reads, after trying to remove what has expired.
 
         What cannot be removed at once is still in the view: the caller hides it.
         """
         now_s = now_ms // 1000
+        self._leave_to_parent()
         if self._held is not None and self._held.change.has_expired(now_s, self._policy):
             with suppress(HostCallError, LockTimeoutError), self.operation(caller, now_ms):
                 pass
@@ -139,38 +192,60 @@ class Changes:
             snapshot = self._store.snapshot()
         return snapshot
 
-    @contextmanager
-    def operation(self, caller: Caller | None, now_ms: int) -> Iterator[Operation]:
-        """Open a change in which nothing has expired; saved at the end of the block, or held.
+    def operation(self, caller: Caller | None, now_ms: int) -> Operation:
+        """Open a change in which nothing has expired, to be used in a `with` block.
 
-        When the block raises, nothing of it stays. Raises what `failure` returns.
+        It raises what `failure` returns, here and at the end of the block.
         """
+        self._leave_to_parent()
         try:
             if self._lost:
                 message = "the changes of this run could not be kept"
                 raise StoreError(message)
-            operation = self._held or self._begin_with_readings(caller, now_ms)
+            operation = self._held
+            if operation is None:
+                return self._begin_with_readings(caller, now_ms)
             try:
-                while operation is self._held and operation.change.has_expired(now_ms // 1000, self._policy):
+                while operation.change.has_expired(now_ms // 1000, self._policy):
                     self._count_expired(caller, self._expire(operation, caller, now_ms))
                     self.check_time()
-                yield operation
-                operation.halfway = False
-                if not self._holds:
-                    self._commit(operation)
             except BaseException:
-                if operation is not self._held or operation.halfway:
-                    self._lost = operation is self._held
-                    self._held = None
-                    operation.undo()
+                self._drop(operation)
                 raise
-            if self._holds:
-                self._held = operation
         except FAILURES as error:
             raise self.failure(error) from error
+        return operation
+
+    def end(self, operation: Operation, error: BaseException | None) -> None:
+        """Save or hold what an operation did, or forget it when its block raised `error`."""
+        try:
+            if error is None:
+                operation.halfway = False
+                if self._holds:
+                    self._held = operation
+                else:
+                    self._commit(operation)
+                return
+        except BaseException as failed:
+            self._drop(operation)
+            if isinstance(failed, FAILURES):
+                raise self.failure(failed) from failed
+            raise
+        self._drop(operation)
+        if isinstance(error, FAILURES):
+            raise self.failure(error) from error
+
+    def _drop(self, operation: Operation) -> None:
+        """Undo an operation that failed; what a run held before it is lost only if it failed halfway."""
+        held = operation is self._held
+        if not held or operation.halfway:
+            self._lost = held
+            self._held = None
+            operation.undo()
 
     def finish(self) -> None:
         """Save what is held, then who read what; raises `StorageError` when held changes are lost."""
+        self._leave_to_parent()
         operation, self._held = self._held, None
         lost, self._lost = self._lost, False
         try:
@@ -186,16 +261,22 @@ class Changes:
                     raise
         except FAILURES as error:
             raise self.failure(error) from error
-        if self._readers:
+        if self._readers.readings:
             with suppress(StoreError, LockTimeoutError):
                 self._save_readings()
 
     def rollback(self) -> None:
         """Forget what is held; harmless when nothing is."""
+        self._leave_to_parent()
         operation, self._held = self._held, None
         self._lost = False
         if operation is not None:
             operation.undo()
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child: what is held is the parent's to save, and its lines are not for the child to take back."""
+        if self._held is not None and self._held.process != getpid():
+            self._held, self._lost = None, True
 
     def _begin(self, caller: Caller | None, now_ms: int) -> Operation:
         while True:
@@ -203,7 +284,7 @@ class Changes:
             change = self._store.begin(patience)
             try:
                 if not change.has_expired(now_ms // 1000, self._policy):
-                    return Operation(change, self._trail, patience, durable=not self._holds)
+                    return Operation(self, change, self._trail, patience, durable=not self._holds)
             except BaseException:
                 change.abort()
                 raise
@@ -221,7 +302,7 @@ class Changes:
 
     def _remove_expired(self, change: Change, caller: Caller | None, now_ms: int, patience: Patience) -> None:
         """Remove expired entries, as many as go at once, in a change of their own."""
-        operation = Operation(change, self._trail, patience, durable=True)
+        operation = Operation(self, change, self._trail, patience, durable=True)
         try:
             count = self._expire(operation, caller, now_ms)
             self._commit(operation)
@@ -239,7 +320,7 @@ class Changes:
                 message = "an index of the memory names an entry that does not exist"
                 raise StoreError(message)
             expired.append((identity, record))
-        operation.announce([self._trail.line("memory.expire", caller, now_ms, *entry) for entry in expired])
+        operation.announce(caller, now_ms, [Announced("memory.expire", *entry) for entry in expired])
         for identity, _ in expired:
             change.remove(identity)
         operation.halfway = False

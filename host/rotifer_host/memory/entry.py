@@ -65,6 +65,7 @@ class DataPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DEFAULT_ACCESS: Final = AccessPolicy("SAME_DOMAIN", "SAME_DOMAIN", "PRIVATE")
+_DEFAULT_ACCESS_JSON: Final = msgspec.json.encode(DEFAULT_ACCESS)
 DEFAULT_DATA_POLICY: Final = DataPolicy()
 
 
@@ -154,8 +155,8 @@ def make_record(  # noqa: PLR0913 - keywords, the fields of an entry
         reader.encode(),
         rfc3339(created_ms).encode(),
         rfc3339(updated_ms).encode(),
-        msgspec.json.encode(access),
-        msgspec.json.encode(retention),
+        _DEFAULT_ACCESS_JSON if access == DEFAULT_ACCESS else msgspec.json.encode(access),
+        b"null" if retention is None else msgspec.json.encode(retention),
     )
     return Record(
         sequence=sequence,

@@ -46,6 +46,8 @@ def category_of(value: object) -> Category:
 
 def checked_key(value: object) -> str:
     """Check a key: not empty, no NUL, at most 1,024 bytes in UTF-8."""
+    if type(value) is str and 0 < len(value) <= contract.MAX_KEY_BYTES and value.isascii() and "\0" not in value:
+        return value
     key = text("key", value)
     if not key:
         refuse("key must not be empty")

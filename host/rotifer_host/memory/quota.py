@@ -34,8 +34,12 @@ def make_room(
     totals = snapshot.totals()
     limit = entry_limit(quota)
     needed = new.weight - (0 if old is None else old.weight)
-    bytes_short = totals.used + needed - quota
-    entries_short = totals.entries + (old is None) - limit
+    used = entries = 0
+    for tally in totals.categories:  # in one pass: every write comes here
+        used += tally[0]
+        entries += tally[1]
+    bytes_short = used + needed - quota
+    entries_short = entries + (old is None) - limit
     if bytes_short <= 0 and entries_short <= 0:
         return []
     evictable = [totals.of(category) for category in contract.EVICTION_ORDER]
@@ -44,11 +48,11 @@ def make_room(
     evictable_entries = sum(tally.entries for tally in evictable) - (own is not None)
     if bytes_short > evictable_bytes or entries_short > evictable_entries:
         message = (
-            f"memory is full: {totals.used} of {quota} bytes are used, {needed} more are needed, "
+            f"memory is full: {used} of {quota} bytes are used, {needed} more are needed, "
             f"{evictable_bytes} could be evicted"
         )
         if entries_short > evictable_entries:
-            message += f"; {totals.entries} of {limit} entries exist, {evictable_entries} could be evicted"
+            message += f"; {entries} of {limit} entries exist, {evictable_entries} could be evicted"
         raise QuotaExceededError(message)
     return _victims(snapshot, identity, bytes_short, entries_short)
 

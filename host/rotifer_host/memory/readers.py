@@ -31,29 +31,26 @@ class LastReaders:
     """The reads of one run that the store does not know of yet; losing one harms nothing."""
 
     def __init__(self) -> None:
-        self._readings: dict[bytes, Reading] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._readings)
+        self.readings: dict[bytes, Reading] = {}
 
     def note(self, identity: bytes, record: Record, gene_id: str) -> None:
         """Remember that `gene_id`, which is not the stored reader, read the record."""
-        self._readings[identity] = Reading(identity, record.sequence, gene_id)
+        self.readings[identity] = Reading(identity, record.sequence, gene_id)
 
     def forget(self, identity: bytes) -> None:
         """Drop what was remembered: the stored reader has read the entry again."""
-        self._readings.pop(identity, None)
+        self.readings.pop(identity, None)
 
     def response(self, identity: bytes, record: Record) -> bytes:
         """Return the entry as JSON with its latest known reader."""
-        reading = self._readings.get(identity)
+        reading = self.readings.get(identity)
         if reading is None or reading.sequence != record.sequence:
             return record.body
         return response_for(record, reading.gene_id)
 
     def save(self, change: Change) -> list[Reading]:
         """Put what is remembered into a change and return it, for `saved` once it is committed."""
-        readings = list(self._readings.values())
+        readings = list(self.readings.values())
         for reading in readings:
             record = change.get(reading.identity)
             if record is not None and record.sequence == reading.sequence:
@@ -65,5 +62,5 @@ class LastReaders:
     def saved(self, readings: list[Reading]) -> None:
         """Drop readings that are stored now."""
         for reading in readings:
-            if self._readings.get(reading.identity) == reading:
-                self._readings.pop(reading.identity, None)
+            if self.readings.get(reading.identity) == reading:
+                self.readings.pop(reading.identity, None)

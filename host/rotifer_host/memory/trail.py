@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
+import orjson
 
-from rotifer_host.audit import Action, Actor, AuditLine, AuditSink
+from rotifer_host import contract
+from rotifer_host.audit import Action, AuditLine, AuditSink, decode_line, encode_line, line_hash
 from rotifer_host.clock import Clock, rfc3339
 from rotifer_host.errors import (
     AccessDeniedError,
@@ -23,11 +25,23 @@ from rotifer_host.errors import (
 )
 from rotifer_host.lock import Patience
 from rotifer_host.memory.entry import Caller, Category, Record
+from rotifer_host.store.protocol import Chain
 from rotifer_host.telemetry import TelemetrySink
 
-__all__ = ["Attempt", "Trail", "refused_outside_agent"]
+__all__ = ["Announced", "Attempt", "Trail", "refused_outside_agent"]
+
+_HOST_ACTIONS: Final = ("memory.evict", "memory.expire")
 
 _UNWRITABLE = (AuditError, LockTimeoutError, BudgetExhaustedError)
+
+
+class Announced(NamedTuple):
+    """A change to one entry."""
+
+    action: Action
+    identity: bytes
+    record: Record
+    """As it will be, or as it was when it goes."""
 
 
 class Attempt(NamedTuple):
@@ -52,36 +66,48 @@ class Trail:
         self._audit = audit
         self._telemetry = telemetry
         self._clock = clock
+        self._constants: dict[tuple[Action, Caller | None], str] = {}
 
-    def line(self, action: Action, caller: Caller | None, now_ms: int, identity: bytes, record: Record) -> AuditLine:
-        """Return the line for a change of `record`: as it will be, or as it was when it goes."""
-        actor: Actor = "deployer" if caller is None else "gene"
-        return AuditLine(
-            ts=rfc3339(now_ms),
-            agentId=self._agent_id,
-            agent=self._agent_name,
-            actor="host" if action in ("memory.evict", "memory.expire") else actor,
-            geneId=None if caller is None else caller.gene_id,
-            domain=None if caller is None else caller.domain,
-            action=action,
-            key=record.key,
-            entryId=identity.hex(),
-            category=record.category,
-            bytes=record.size,
-        )
+    def lines(
+        self, chain: Chain, caller: Caller | None, now_ms: int, changes: Sequence[Announced]
+    ) -> tuple[list[bytes], Chain]:
+        """Return the line of each change, which go on from `chain`, and where they end."""
+        lines = []
+        count, head = chain
+        ts = rfc3339(now_ms)
+        for action, identity, record in changes:
+            count += 1
+            prev = f'"{head.hex()}"' if head else "null"
+            line = (
+                f'{{"v":{contract.FORMAT_VERSION},"ts":"{ts}",{self._constant(action, caller)},'
+                f'"key":{orjson.dumps(record.key).decode()},"entryId":"{identity.hex()}","category":"{record.category}",'
+                f'"bytes":{record.size},"seq":{count},"prev":{prev}}}'
+            ).encode()
+            head = line_hash(line).digest()
+            lines.append(line)
+        return lines, Chain(count, head)
 
-    def append(self, lines: Sequence[AuditLine], patience: Patience, *, durable: bool) -> None:
+    def append(self, lines: Sequence[bytes], patience: Patience, *, durable: bool, held: bool = False) -> None:
         """Write all lines or none, on the disk when `durable`; raises `AuditError` or `LockTimeoutError`."""
-        self._audit.append(lines, patience, durable=durable)
+        self._audit.append(lines, patience, durable=durable, held=held)
 
     def sync(self) -> None:
         """Bring every line to the disk; raises `AuditError`."""
         self._audit.sync()
 
-    def refused(
-        self, refusal: HostCallError, attempt: Attempt, patience: Patience, category: Category | None, size: int | None
+    def refused(  # noqa: PLR0913, PLR0917 - what happened, and what it was about
+        self,
+        refusal: HostCallError,
+        attempt: Attempt,
+        patience: Patience,
+        chain: Chain | None,
+        category: Category | None,
+        size: int | None,
     ) -> None:
-        """Record a refused access or a write refused for space; a line that cannot be written changes nothing."""
+        """Record a refused access or a write refused for space; a line that cannot be written changes nothing.
+
+        `chain` is where the agent's changes stand, None when the store cannot say.
+        """
         denied = isinstance(refusal, AccessDeniedError)
         gene_id = attempt.caller.gene_id
         line = AuditLine(
@@ -98,6 +124,7 @@ class Trail:
             bytes=size,
             code=refusal.code,
             reason=f"{attempt.operation}: {refusal.message}",
+            prev=msgspec.UNSET if chain is None else chain.head.hex() or None,
         )
         _append_if_possible(self._audit, [line], patience)
         if denied:
@@ -105,24 +132,40 @@ class Trail:
                 ts=line.ts, agent_id=self._agent_id, gene_id=gene_id, operation=attempt.operation
             )
 
-    def aborted(self, lines: Sequence[AuditLine], patience: Patience) -> None:
+    def aborted(self, lines: Sequence[bytes], patience: Patience) -> None:
         """Take back lines whose changes were not saved after all, as far as the log can be written."""
         if lines:
             now = rfc3339(self._clock.now_ms())
-            _append_if_possible(
-                self._audit,
-                [
-                    msgspec.structs.replace(
-                        line,
-                        ts=now,
-                        action="memory.abort",
-                        code=StorageError.code,
-                        reason=f"{line.action} of {line.ts} was not saved",
-                    )
-                    for line in lines
-                ],
-                patience,
-            )
+            _append_if_possible(self._audit, [_abort(line, now) for line in lines], patience)
+
+    def _constant(self, action: Action, caller: Caller | None) -> str:
+        """Return the members from `agentId` to `action`, which are the same in many lines."""
+        known = self._constants.get((action, caller))
+        if known is None:
+            actor = "deployer" if caller is None else "gene"
+            members = {
+                "agentId": self._agent_id,
+                "agent": self._agent_name,
+                "actor": "host" if action in _HOST_ACTIONS else actor,
+                "geneId": None if caller is None else caller.gene_id,
+                "domain": None if caller is None else caller.domain,
+                "action": action,
+            }
+            known = self._constants[action, caller] = msgspec.json.encode(members)[1:-1].decode()
+        return known
+
+
+def _abort(line: bytes, now: str) -> AuditLine:
+    taken_back = decode_line(line)
+    return msgspec.structs.replace(
+        taken_back,
+        ts=now,
+        action="memory.abort",
+        code=StorageError.code,
+        reason=f"{taken_back.action} of {taken_back.ts} was not saved",
+        seq=msgspec.UNSET,
+        prev=line_hash(line).hexdigest(),
+    )
 
 
 def refused_outside_agent(  # noqa: PLR0913 - keywords, what an audit line needs
@@ -167,4 +210,4 @@ def refused_outside_agent(  # noqa: PLR0913 - keywords, what an audit line needs
 
 def _append_if_possible(audit: AuditSink, lines: Sequence[AuditLine], patience: Patience) -> None:
     with suppress(*_UNWRITABLE):
-        audit.append(lines, patience, durable=False)
+        audit.append([encode_line(line) for line in lines], patience, durable=False)

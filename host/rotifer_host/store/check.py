@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rotifer_host import contract
+from rotifer_host.errors import StoreError
 from rotifer_host.memory.entry import AccessPolicy, DataPolicy, Record, entry_id
 from rotifer_host.store.protocol import Expiry, Index, Totals
 
@@ -45,21 +46,14 @@ def problems(snapshot: Snapshot, agent_id: str) -> list[str]:
     totals = snapshot.totals()
     recount = Totals()
     for record in records.values():
-        recount = recount.plus(record)
+        recount = recount.after(None, record)
     if totals.categories != recount.categories:
         found.append(f"the counters are {totals.categories}, a recount gives {recount.categories}")
     if totals.sequence < recount.sequence:
         found.append(f"the sequence counter {totals.sequence} is behind entry number {recount.sequence}")
     if len({record.sequence for record in records.values()}) != len(records):
         found.append("two entries have the same sequence number")
-    indexes = sorted(Index(r.sequence, i, r.category, r.updated_ms) for i, r in records.items())
-    walks = {"newest": (list(snapshot.newest(None)), indexes[::-1])}
-    walks["keys"] = (list(snapshot.with_prefix("")), indexes[::-1])
-    for category in contract.CATEGORIES:
-        own = [index for index in indexes if index.category == category]
-        walks[f"newest {category}"] = (list(snapshot.newest(category)), own[::-1])
-        walks[f"oldest {category}"] = (list(snapshot.oldest(category)), own)
-    found += [f"the index {name} does not list the entries" for name, (is_, must) in walks.items() if is_ != must]
+    found += _in_walks(snapshot, records)
     for policy in _POLICIES:
         due = sorted(
             Expiry(second, identity)
@@ -68,6 +62,23 @@ def problems(snapshot: Snapshot, agent_id: str) -> list[str]:
         )
         if snapshot.expired(_FOR_EVER, policy, _EVERYTHING) != due:
             found.append("the index of expiries does not list the entries")
+    return found
+
+
+def _in_walks(snapshot: Snapshot, records: dict[bytes, Record]) -> list[str]:
+    found = []
+    indexes = sorted(Index(r.sequence, i, r.category, r.updated_ms) for i, r in records.items())
+    walks = {"newest": (snapshot.newest(None), indexes[::-1]), "keys": (snapshot.with_prefix(""), indexes[::-1])}
+    for category in contract.CATEGORIES:
+        own = [index for index in indexes if index.category == category]
+        walks[f"newest {category}"] = (snapshot.newest(category), own[::-1])
+        walks[f"oldest {category}"] = (snapshot.oldest(category), own)
+    for name, (walk, must) in walks.items():
+        try:
+            if list(walk) != must:
+                found.append(f"the index {name} does not list the entries")
+        except StoreError as error:
+            found.append(f"the index {name} cannot be walked: {error.message}")
     return found
 
 

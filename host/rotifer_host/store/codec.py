@@ -8,13 +8,17 @@ are big-endian, so that LMDB's byte order is their order.
 |---------|-------------------------------------------------------|--------------------------------|
 | entries | `e`, entry id (32)                                    | Record as a msgpack array, format version first |
 | recency | `r`, category (1), sequence (8)                       | entry id (32), updated ms (8)  |
-| keys    | `k`, key in UTF-8, cut at 477 bytes, NUL, entry id    | sequence (8), category (1), updated ms (8) |
+| keys    | `k`, key in UTF-8, cut at 477 bytes, NUL, entry id    | nothing                        |
 | expiry  | `x`, kind (1), second + 2^63 (8), entry id (32)       | nothing                        |
-| meta    | `m` and `format`, `agent` or `totals`                 | version, agent id, 9 counters  |
+| meta    | `m` and `format`, `agent`, `totals` or `chain`        | version, agent id, counters, last audit line |
+
+A rewrite thus changes an entry's row and its row of recency, and as a rule no other.
 
 An expiry of kind `OWN` is the second from which an entry with a retention policy of
 its own is gone; one of kind `FOLLOWS` is the second in which an entry that follows
 the agent's data policy was changed, so that the policy may change without a rewrite.
+Rows of kind `FOLLOWS` are there once the agent has had a data policy with a limit, as
+`m` and `follows` says: until then nobody asks for them, and each write would move one.
 """
 
 from __future__ import annotations
@@ -27,28 +31,33 @@ import msgspec
 from rotifer_host import contract
 from rotifer_host.errors import StoreError
 from rotifer_host.memory.entry import Category, Record
-from rotifer_host.store.protocol import Index, Tally, Totals
+from rotifer_host.store.protocol import Chain, Index, Tally, Totals
 
 __all__ = [
     "AGENT_KEY",
+    "CHAIN_KEY",
     "CUT_KEY_BYTES",
     "ENTRIES",
     "FOLLOWS",
+    "FOLLOWS_KEY",
     "FORMAT_KEY",
     "OWN",
     "TOTALS_KEY",
     "Raw",
+    "decode_chain",
     "decode_expiry",
-    "decode_key_row",
     "decode_recency_row",
     "decode_record",
     "decode_totals",
+    "encode_chain",
     "encode_record",
     "encode_totals",
     "expiry_key",
     "expiry_prefix",
+    "identity_in_key_row",
     "key_prefix",
     "key_row",
+    "recency_key",
     "recency_prefix",
     "recency_row",
 ]
@@ -62,6 +71,8 @@ _EXPIRY: Final = b"x"
 FORMAT_KEY: Final = b"mformat"
 AGENT_KEY: Final = b"magent"
 TOTALS_KEY: Final = b"mtotals"
+CHAIN_KEY: Final = b"mchain"
+FOLLOWS_KEY: Final = b"mfollows"
 
 OWN: Final = 0
 FOLLOWS: Final = 1
@@ -70,12 +81,15 @@ _ID_BYTES: Final = 32
 _LONGEST_KEY: Final = 511  # that LMDB takes
 CUT_KEY_BYTES: Final = _LONGEST_KEY - len(_KEYS) - len(b"\0") - _ID_BYTES
 
+_CODES: Final = {category: code for code, category in enumerate(contract.CATEGORIES)}
 _SECOND_OFFSET: Final = 1 << 63
 _RECENCY_KEY: Final = struct.Struct(">cBQ")
 _RECENCY_VALUE: Final = struct.Struct(">32sq")
-_KEYS_VALUE: Final = struct.Struct(">QBq")
 _EXPIRY_KEY: Final = struct.Struct(">cBQ32s")
 _TOTALS: Final = struct.Struct(f">Q{2 * len(contract.CATEGORIES)}Q")
+
+_CHAIN: Final = struct.Struct(">Q32s")
+_NO_HASH: Final = bytes(32)
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(Record).decode
@@ -97,15 +111,17 @@ def decode_record(raw: Raw) -> Record:
 
 def recency_prefix(category: Category) -> bytes:
     """Return what the keys of a category's rows of `recency` start with."""
-    return _RECENCY + bytes([contract.CATEGORIES.index(category)])
+    return _RECENCY + bytes([_CODES[category]])
+
+
+def recency_key(record: Record) -> bytes:
+    """Return the key of an entry's row of `recency`."""
+    return _RECENCY_KEY.pack(_RECENCY, _CODES[record.category], record.sequence)
 
 
 def recency_row(identity: bytes, record: Record) -> tuple[bytes, bytes]:
     """Return key and value of a row of `recency`."""
-    return (
-        _RECENCY_KEY.pack(_RECENCY, contract.CATEGORIES.index(record.category), record.sequence),
-        _RECENCY_VALUE.pack(identity, record.updated_ms),
-    )
+    return recency_key(record), _RECENCY_VALUE.pack(identity, record.updated_ms)
 
 
 def decode_recency_row(key: Raw, value: Raw) -> Index:
@@ -123,21 +139,17 @@ def key_prefix(prefix: str) -> bytes:
     return _KEYS + prefix.encode()[:CUT_KEY_BYTES]
 
 
-def key_row(identity: bytes, record: Record) -> tuple[bytes, bytes]:
-    """Return key and value of a row of `keys`."""
-    return (
-        b"%b\0%b" % (key_prefix(record.key), identity),
-        _KEYS_VALUE.pack(record.sequence, contract.CATEGORIES.index(record.category), record.updated_ms),
-    )
+def key_row(identity: bytes, record: Record) -> bytes:
+    """Return the key of a row of `keys`."""
+    return b"%b\0%b" % (key_prefix(record.key), identity)
 
 
-def decode_key_row(key: bytes, value: bytes) -> Index:
-    """Return what a row of `keys` says; raises `StoreError`."""
-    try:
-        sequence, code, updated_ms = _KEYS_VALUE.unpack(value)
-        return Index(sequence, key[-_ID_BYTES:], contract.CATEGORIES[code], updated_ms)
-    except (struct.error, IndexError) as error:
-        raise _damaged(error) from error
+def identity_in_key_row(key: Raw) -> bytes:
+    """Return the entry id at the end of a key of `keys`; raises `StoreError`."""
+    identity = bytes(key[-_ID_BYTES - 1 :])
+    if len(key) <= len(_KEYS) + _ID_BYTES or identity[0]:
+        raise _damaged("a key that names no entry")
+    return identity[1:]
 
 
 def expiry_key(identity: bytes, record: Record) -> bytes | None:
@@ -183,5 +195,19 @@ def decode_totals(raw: Raw | None) -> Totals:
     return Totals(sequence, tuple(Tally(used, count) for used, count in pairs))
 
 
-def _damaged(error: Exception) -> StoreError:
+def encode_chain(chain: Chain) -> bytes:
+    """Return what `meta` keeps of the audit lines."""
+    return _CHAIN.pack(chain.length, chain.head or _NO_HASH)
+
+
+def decode_chain(raw: Raw | None) -> Chain:
+    """Return what `meta` keeps of the audit lines; raises `StoreError`."""
+    try:
+        count, head = _CHAIN.unpack(b"" if raw is None else raw)
+    except struct.error as error:
+        raise _damaged(error) from error
+    return Chain(count, head if count else b"")
+
+
+def _damaged(error: Exception | str) -> StoreError:
     return StoreError(f"an index of the memory file is damaged: {error}")

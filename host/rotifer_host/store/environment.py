@@ -11,6 +11,7 @@ locks, which are its parent's.)
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import threading
 from collections.abc import Iterator
@@ -26,7 +27,10 @@ from rotifer_host.lock import FileLock, Wait
 from rotifer_host.memory.entry import Record
 from rotifer_host.memory.quota import entry_limit
 from rotifer_host.store import codec
-from rotifer_host.store.protocol import Totals
+from rotifer_host.store.pages import DAMAGED_HELP, check_pages, read_metas
+from rotifer_host.store.protocol import Chain, Totals
+from rotifer_host.store.seal import is_sealed, seal, was_sealed
+from rotifer_host.store.version import map_version_page, version_cell
 
 __all__ = ["Committed", "Environment", "map_size", "mapped", "registry"]
 
@@ -64,12 +68,15 @@ def mapped(path: Path, doing: str) -> Iterator[None]:
 class Committed:
     """What is known of the state one transaction committed, which never changes again."""
 
-    __slots__ = ("first_expiries", "number", "records")
+    __slots__ = ("first_follower", "first_own", "number", "records")
 
     def __init__(self, number: int) -> None:
         self.number = number
         """LMDB's id of the transaction."""
-        self.first_expiries: tuple[int, int] | None = None
+        self.first_own: int | None = None
+        """First second in which an entry with a policy of its own expires."""
+        self.first_follower: int | None = None
+        """First second in which one that follows the data policy was changed."""
         self.records: dict[bytes, Record] = {}
         """A few small records that were read."""
 
@@ -77,25 +84,31 @@ class Committed:
 class Environment:
     """An open memory file with its writers' lock."""
 
-    def __init__(self, path: Path, agent_id: str, quota: int) -> None:
+    def __init__(self, path: Path, agent_id: str, quota: int, *, created: bool) -> None:
         self.path = path
         self.agent_id = agent_id
         self.users = 0
         self.lock = FileLock(path.with_name(f"{path.name}.lock"))
         self.committed = Committed(-1)
-        self.env: lmdb.Environment | None = lmdb.open(
-            os.fspath(path),
-            map_size=map_size(quota),
-            subdir=False,
-            mode=0o600,
-            max_readers=_MAX_READERS,
-        )
+        self._sound = is_sealed(path, self.lock.path)
+        if not self._sound:
+            metas = read_metas(path)  # LMDB maps what these say, whatever it is
+            if not metas and not created and was_sealed(path, self.lock.path):
+                raise StoreError(f"{path.name} is empty, and was not when it was closed", help=DAMAGED_HELP)
+        cell = map_version_page(path)
+        self._map_size = map_size(quota)
+        self.env: lmdb.Environment | None = self._open()
         try:
             self.env.reader_check()
+            self._check_pages(self.env)
             if self.env.stat()["entries"] == 0:
                 with self.lock.held(Wait()):
+                    _sync_folder(path.parent)  # before the file counts as made: else nobody would try again
                     self._initialise(self.env)
             self._check(self.env)
+            self.version = version_cell(cell, self.env)
+            self.newest = None if self.version is None else self.version.cast("Q")
+            """The same as a number, `newest[0]`."""
         except BaseException:
             self.close()
             raise
@@ -106,12 +119,34 @@ class Environment:
         """Whether no transaction of this process exists: each would hold a reference to the environment."""
         return sys.getrefcount(self.env) == self._idle_references
 
+    def reopen(self) -> None:
+        """Close the file and open it again, where no transaction of this process is in the way."""
+        if self.idle:
+            env, self.env = self.env, None
+            if env is not None:
+                env.close()
+            del env
+            self.env = self._open()
+            self._idle_references = sys.getrefcount(self.env)
+
     def close(self) -> None:
         """Close the file; stores that still use it raise `StoreError` from now on."""
         env, self.env = self.env, None
         if env is not None:
             env.close()
+            if self._sound:
+                seal(self.path, self.lock.path)
         self.lock.close()
+
+    def _open(self) -> lmdb.Environment:
+        return lmdb.open(
+            os.fspath(self.path), map_size=self._map_size, subdir=False, mode=0o600, max_readers=_MAX_READERS
+        )
+
+    def _check_pages(self, env: lmdb.Environment) -> None:
+        while not self._sound:
+            with env.begin() as txn:
+                self._sound = check_pages(self.path, txn.id())
 
     def _initialise(self, env: lmdb.Environment) -> None:
         with env.begin(write=True) as txn:
@@ -119,6 +154,7 @@ class Environment:
                 txn.put(codec.FORMAT_KEY, _FORMAT)
                 txn.put(codec.AGENT_KEY, self.agent_id.encode())
                 txn.put(codec.TOTALS_KEY, codec.encode_totals(Totals()))
+                txn.put(codec.CHAIN_KEY, codec.encode_chain(Chain()))
 
     def _check(self, env: lmdb.Environment) -> None:
         with env.begin() as txn:
@@ -151,17 +187,30 @@ class _Registry:
                 status = os.fstat(descriptor)
             finally:
                 os.close(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise StoreError(f"cannot open {path.name}: it is no file")
             identity = (status.st_dev, status.st_ino)
             environment = self._open.get(identity)
-            if environment is None:
-                environment = self._open[identity] = Environment(path.resolve(), agent_id, quota)
-                if created:
-                    _sync_folder(path.parent)
+            if environment is None or environment.env is None:  # None where it could not be reopened
+                environment = self._open[identity] = Environment(path.resolve(), agent_id, quota, created=created)
             elif environment.agent_id != agent_id:
                 message = f"{path.name} is the memory of another agent"
                 raise StoreError(message)
             environment.users += 1
             return environment
+
+    def reopen(self, environment: Environment) -> lmdb.Environment:
+        """Open a file again that LMDB has given up, and return what is open now; raises `StoreError`.
+
+        After a write of its meta page failed, an LMDB environment answers MDB_PANIC to
+        everything, disk repaired or not.
+        """
+        with self._lock, mapped(environment.path, "open"):
+            environment.reopen()
+            if environment.env is None:
+                message = "this memory is closed here"
+                raise StoreError(message)
+            return environment.env
 
     def release(self, environment: Environment) -> None:
         """Give one use back; the last one closes the file."""

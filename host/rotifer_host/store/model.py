@@ -11,7 +11,7 @@ from typing import Final, Self
 from rotifer_host.errors import LockTimeoutError, StoreError
 from rotifer_host.lock import Patience
 from rotifer_host.memory.entry import Category, DataPolicy, Record
-from rotifer_host.store.protocol import Expiry, Index, Totals
+from rotifer_host.store.protocol import Chain, Expiry, Index, Totals
 
 __all__ = ["ModelStore"]
 
@@ -19,9 +19,10 @@ _LONGEST_PAUSE_S: Final = 0.005
 
 
 class _ModelSnapshot:
-    def __init__(self, records: dict[bytes, Record], totals: Totals) -> None:
+    def __init__(self, records: dict[bytes, Record], totals: Totals, chain: Chain) -> None:
         self._records = records
         self._totals = totals
+        self._chain = chain
 
     def get(self, identity: bytes) -> Record | None:
         return self._records.get(identity)
@@ -31,6 +32,9 @@ class _ModelSnapshot:
 
     def totals(self) -> Totals:
         return self._totals
+
+    def chain(self) -> Chain:
+        return self._chain
 
     def newest(self, category: Category | None) -> Iterator[Index]:
         return iter(sorted(self._indexes(category), reverse=True))
@@ -60,6 +64,10 @@ class _ModelSnapshot:
             if category is None or record.category == category:
                 yield Index(record.sequence, identity, record.category, record.updated_ms)
 
+    def next_expiry(self, policy: DataPolicy) -> int | None:
+        seconds = (record.expires_at(policy) for record in self._records.values())
+        return min((second for second in seconds if second is not None), default=None)
+
     def _expired(self, now_s: int, policy: DataPolicy) -> Iterator[Expiry]:
         for identity, record in self._records.items():
             second = record.expires_at(policy)
@@ -69,28 +77,28 @@ class _ModelSnapshot:
 
 class _ModelChange(_ModelSnapshot):
     def __init__(self, store: ModelStore) -> None:
-        super().__init__(dict(store.records), store.totals)
+        super().__init__(dict(store.records), store.totals, store.chain)
         self._store: ModelStore | None = store
 
     def put(self, identity: bytes, record: Record) -> None:
-        old = self._records.get(identity)
-        if old is not None:
-            self._totals = self._totals.minus(old)
+        self._totals = self._totals.after(self._records.get(identity), record)
         self._records[identity] = record
-        self._totals = self._totals.plus(record)
 
     def remove(self, identity: bytes) -> None:
         old = self._records.pop(identity, None)
         if old is None:
             message = f"there is no entry {identity.hex()} to remove"
             raise StoreError(message)
-        self._totals = self._totals.minus(old)
+        self._totals = self._totals.after(old, None)
+
+    def extend(self, chain: Chain) -> None:
+        self._chain = chain
 
     def commit(self) -> None:
         if self._store is None:
             message = "this change has already ended"
             raise StoreError(message)
-        self._store.records, self._store.totals = self._records, self._totals
+        self._store.records, self._store.totals, self._store.chain = self._records, self._totals, self._chain
         self.abort()
 
     def abort(self) -> None:
@@ -105,11 +113,18 @@ class ModelStore:
     def __init__(self) -> None:
         self.records: dict[bytes, Record] = {}
         self.totals = Totals()
+        self.chain = Chain()
         self.lock = threading.Lock()
+        self.version = None
+
+    def peek(self, identity: bytes, now_s: int, policy: DataPolicy) -> Record | None:
+        """Know nothing without a view."""
+        del identity, now_s, policy
+        return None
 
     def snapshot(self) -> _ModelSnapshot:
         """Open a view of the latest committed state."""
-        return _ModelSnapshot(self.records, self.totals)
+        return _ModelSnapshot(self.records, self.totals, self.chain)
 
     def begin(self, patience: Patience) -> _ModelChange:
         """Start a change; other changes wait until it has ended."""

@@ -12,14 +12,18 @@ free within the caller's patience is a `LockTimeoutError`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 from rotifer_host import contract
 from rotifer_host.lock import Patience
 from rotifer_host.memory.entry import Category, DataPolicy, Record
 
-__all__ = ["Change", "Expiry", "Index", "OpenSnapshot", "Snapshot", "Store", "Tally", "Totals"]
+__all__ = ["Chain", "Change", "Expiry", "Index", "OpenSnapshot", "Snapshot", "Store", "Tally", "Totals"]
+
+
+_PLACES: Final = {category: place for place, category in enumerate(contract.CATEGORIES)}
 
 
 class Tally(NamedTuple):
@@ -41,30 +45,50 @@ class Totals(NamedTuple):
     @property
     def used(self) -> int:
         """Bytes that all entries together count against the quota."""
-        return sum(tally.used for tally in self.categories)
+        return sum(map(_USED, self.categories))
 
     @property
     def entries(self) -> int:
         """How many entries there are."""
-        return sum(tally.entries for tally in self.categories)
+        return sum(map(_ENTRIES, self.categories))
 
     def of(self, category: Category) -> Tally:
         """Return the counters of one category."""
-        return self.categories[contract.CATEGORIES.index(category)]
+        return self.categories[_PLACES[category]]
 
-    def plus(self, record: Record) -> Totals:
-        """Return the counters after `record` was added."""
-        return self._moved(record, 1)._replace(sequence=max(self.sequence, record.sequence))
+    def after(self, old: Record | None, new: Record | None) -> Totals:
+        """Return the counters after `new` has taken the place of `old`; None for no entry."""
+        sequence, categories = self
+        if new is not None and new.sequence > sequence:
+            sequence = new.sequence
+        if old is not None and new is not None and old.category == new.category:
+            more = new.weight - old.weight
+            return Totals(sequence, _moved(categories, new.category, more, 0) if more else categories)
+        if old is not None:
+            categories = _moved(categories, old.category, -old.weight, -1)
+        if new is not None:
+            categories = _moved(categories, new.category, new.weight, 1)
+        return Totals(sequence, categories)
 
-    def minus(self, record: Record) -> Totals:
-        """Return the counters after `record` was removed."""
-        return self._moved(record, -1)
 
-    def _moved(self, record: Record, sign: int) -> Totals:
-        place = contract.CATEGORIES.index(record.category)
-        tally = self.categories[place]
-        moved = Tally(tally.used + sign * record.weight, tally.entries + sign)
-        return self._replace(categories=(*self.categories[:place], moved, *self.categories[place + 1 :]))
+def _moved(categories: tuple[Tally, ...], category: Category, used: int, entries: int) -> tuple[Tally, ...]:
+    place = _PLACES[category]
+    tally = categories[place]
+    moved = Tally(tally.used + used, tally.entries + entries)
+    return (*categories[:place], moved, *categories[place + 1 :])
+
+
+_USED: Final = itemgetter(Tally._fields.index("used"))
+_ENTRIES: Final = itemgetter(Tally._fields.index("entries"))
+
+
+class Chain(NamedTuple):
+    """Where the agent's audit lines stand, kept in the same transaction as the entries."""
+
+    length: int = 0
+    """How many changes have been saved, ever."""
+    head: bytes = b""
+    """SHA-256 of the audit line of the last one; empty when there was none."""
 
 
 class Index(NamedTuple):
@@ -99,6 +123,10 @@ class Snapshot(Protocol):
         """Return the counters."""
         ...
 
+    def chain(self) -> Chain:
+        """Return where the agent's audit lines stand."""
+        ...
+
     def newest(self, category: Category | None) -> Iterator[Index]:
         """Walk entries from the largest sequence number down; of one category, or of all."""
         ...
@@ -117,6 +145,10 @@ class Snapshot(Protocol):
 
     def has_expired(self, now_s: int, policy: DataPolicy) -> bool:
         """Tell whether `expired` would return anything; cheap enough for every read."""
+        ...
+
+    def next_expiry(self, policy: DataPolicy) -> int | None:
+        """Return the soonest `expires_at(policy)` of all entries, None when none ever expires."""
         ...
 
 
@@ -147,6 +179,10 @@ class Change(Snapshot, Protocol):
         """Remove the record with this id; it must exist."""
         ...
 
+    def extend(self, chain: Chain) -> None:
+        """Put where the audit lines stand after this change in the place of where they stood."""
+        ...
+
     def commit(self) -> None:
         """Save everything, on disk when this returns. Raises `StoreError`: then nothing was saved."""
         ...
@@ -158,6 +194,21 @@ class Change(Snapshot, Protocol):
 
 class Store(Protocol):
     """All entries of one agent."""
+
+    def peek(self, identity: bytes, now_s: int, policy: DataPolicy) -> Record | None:
+        """Return a record if that takes no view: it is known, still the committed one, and nothing has expired.
+
+        None says nothing about the entry.
+        """
+        ...
+
+    @property
+    def version(self) -> memoryview | None:
+        """Eight bytes that hold another number after every commit, of any process; None where there are none.
+
+        While they stay the same, a snapshot opened now sees what one opened before saw.
+        """
+        ...
 
     def snapshot(self) -> OpenSnapshot:
         """Open a view of the latest committed state."""

@@ -1,0 +1,171 @@
+"""A write transaction of LMDB: entries, and the rows that follow from them."""
+
+# ruff: noqa: D102 - what the methods do is said once, in protocol.py
+
+from __future__ import annotations
+
+from typing import Final
+
+import lmdb
+
+from rotifer_host.errors import StoreError
+from rotifer_host.memory.entry import DataPolicy, Record
+from rotifer_host.store import codec
+from rotifer_host.store.environment import Committed, Environment
+from rotifer_host.store.protocol import Chain, Expiry, Totals
+from rotifer_host.store.view import View
+
+__all__ = ["LmdbChange"]
+
+_NOTHING: Final[tuple[bytes, Record | None]] = (b"", None)
+
+
+class LmdbChange(View):
+    """Begun under the writers' lock of its environment, which it gives back when it ends."""
+
+    def __init__(self, environment: Environment, txn: lmdb.Transaction) -> None:
+        super().__init__(environment, txn)
+        self._totals = super().totals()
+        self._chain = super().chain()
+        self._has_followers = super()._follows()
+        committed = environment.committed
+        unchanged = committed.number == txn.id() - 1
+        self._firsts: list[int | None] = [committed.first_own if unchanged else None, None]
+        """First second of each kind of `expiry`, where it is known."""
+        self._last = _NOTHING
+        """The entry looked at last: it is what changes next."""
+        self._changed = False
+        self._open = True
+
+    def get(self, identity: bytes) -> Record | None:
+        known, record = self._last
+        if known != identity:
+            record = super().get(identity)
+            self._last = (identity, record)
+        return record
+
+    def totals(self) -> Totals:
+        return self._totals
+
+    def chain(self) -> Chain:
+        return self._chain
+
+    def extend(self, chain: Chain) -> None:
+        self._chain = chain
+        self._changed = True
+
+    def put(self, identity: bytes, record: Record) -> None:
+        old = self.get(identity)
+        txn = self._txn
+        self._changed = True
+        self._last = _NOTHING
+        try:
+            txn.put(codec.ENTRIES + identity, codec.encode_record(record))
+            if old is None:
+                txn.put(codec.key_row(identity, record), b"")
+                txn.put(*codec.recency_row(identity, record))
+            else:
+                row = codec.recency_row(identity, record)
+                old_key = codec.recency_key(old)
+                if old_key != row[0]:
+                    txn.delete(old_key)
+                txn.put(*row)
+                if old.key != record.key:
+                    txn.delete(codec.key_row(identity, old))
+                    txn.put(codec.key_row(identity, record), b"")
+            self._move_expiry(identity, old, record)
+        except lmdb.Error as error:
+            raise self._failure(error) from error
+        self._last = (identity, record)
+        self._totals = self._totals.after(old, record)
+
+    def remove(self, identity: bytes) -> None:
+        old = self.get(identity)
+        if old is None:
+            message = f"there is no entry {identity.hex()} to remove"
+            raise StoreError(message)
+        txn = self._txn
+        self._changed = True
+        self._last = _NOTHING
+        try:
+            txn.delete(codec.ENTRIES + identity)
+            txn.delete(codec.recency_key(old))
+            txn.delete(codec.key_row(identity, old))
+            self._move_expiry(identity, old, None)
+        except lmdb.Error as error:
+            raise self._failure(error) from error
+        self._totals = self._totals.after(old, None)
+
+    def has_expired(self, now_s: int, policy: DataPolicy) -> bool:
+        if policy.maxRetentionDays is None and (first := self._firsts[codec.OWN]) is not None:
+            return first <= now_s  # every operation comes here
+        self._list_followers(policy)
+        return super().has_expired(now_s, policy)
+
+    def expired(self, now_s: int, policy: DataPolicy, limit: int) -> list[Expiry]:
+        self._list_followers(policy)
+        return super().expired(now_s, policy, limit)
+
+    def commit(self) -> None:
+        if not self._open or self._environment.env is None:
+            message = "this change has already ended, or was begun before a fork"
+            raise StoreError(message)
+        try:
+            if self._changed:
+                self._txn.put(codec.TOTALS_KEY, codec.encode_totals(self._totals))
+                self._txn.put(codec.CHAIN_KEY, codec.encode_chain(self._chain))
+            number = self._txn.id()
+            self._txn.commit()
+            if self._changed:  # else LMDB gives the number to the next one
+                committed = self._environment.committed = Committed(number)
+                committed.first_own = self._firsts[codec.OWN]
+        except lmdb.Error as error:
+            raise self._failure(error) from error
+        finally:
+            self.abort()
+
+    def abort(self) -> None:
+        was_open, self._open = self._open, False
+        if was_open and self._environment.env is not None:  # after a fork it is the parent's to end
+            try:
+                self._txn.abort()
+            finally:
+                self._environment.lock.release()
+
+    def _list_followers(self, policy: DataPolicy) -> None:
+        """Put the rows of entries that follow the data policy, from the first one on that has a limit."""
+        if self._has_followers or policy.maxRetentionDays is None:
+            return
+        followers = [(identity, record) for identity, record in self.records() if record.retention is None]
+        self._has_followers = self._changed = True
+        try:
+            self._txn.put(codec.FOLLOWS_KEY, b"")
+            for follower in followers:
+                self._move_expiry(follower[0], None, follower[1])
+        except lmdb.Error as error:
+            raise self._failure(error) from error
+
+    def _move_expiry(self, identity: bytes, old: Record | None, new: Record | None) -> None:
+        old_key = None if old is None else self._expiry(identity, old)
+        new_key = None if new is None else self._expiry(identity, new)
+        if old_key != new_key:
+            self._firsts = [None, None]
+            if old_key is not None:
+                self._txn.delete(old_key)
+            if new_key is not None:
+                self._txn.put(new_key, b"")
+
+    def _expiry(self, identity: bytes, record: Record) -> bytes | None:
+        """Return the key of the entry's row of `expiry`, None when it has none."""
+        if record.retention is None and not self._has_followers:
+            return None
+        return codec.expiry_key(identity, record)
+
+    def _follows(self) -> bool:
+        return self._has_followers
+
+    def _first_row(self, kind: int) -> int:
+        first = self._firsts[kind]
+        if first is None:
+            first = self._firsts[kind] = super()._first_row(kind)
+        return first

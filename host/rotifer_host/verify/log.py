@@ -1,0 +1,115 @@
+"""An audit log as evidence: each agent's lines with their hashes, and what is no line at all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from rotifer_host.audit import line_hash, scan
+
+__all__ = ["SEAL", "OwnLine", "Place", "ReadLog", "read_log"]
+
+SEAL: Final = "audit.seal"
+
+
+class Place(NamedTuple):
+    """Where a line stands: files in the order they were given, lines from 1."""
+
+    file: int
+    number: int
+
+
+class OwnLine(NamedTuple):
+    """What a line of an agent says, as far as checking needs it; members of the wrong kind are None."""
+
+    place: Place
+    hash: str
+    """Hex SHA-256 of the line's bytes."""
+    seq: int | None
+    """The number of a change; None for refusals and taken-back changes."""
+    prev: str | None
+    action: str | None
+    entry_id: str | None
+    key: str | None
+    category: str | None
+    size: int | None
+    ts: str | None
+    gene_id: str | None
+
+
+@dataclass
+class ReadLog:
+    """All lines of a log, or of several files that were one."""
+
+    paths: tuple[Path, ...]
+    by_agent: dict[str, list[OwnLine]] = field(default_factory=lambda: defaultdict(list))
+    names: dict[str, str] = field(default_factory=dict)
+    """The name each agent id goes by in its lines."""
+    outside: int = 0
+    """Lines of genes that ran outside an agent; they have no chain."""
+    sealed: list[Place] = field(default_factory=list)
+    """Lines that hold what a crash left of a line."""
+    torn: Place | None = None
+    """A last line without a line end that is no JSON: a crash, or a write going on."""
+    broken: list[Place] = field(default_factory=list)
+    """Lines that are no JSON object of this format; no host writes such."""
+
+    def problems(self) -> list[str]:
+        """Return a sentence for every line that cannot be read."""
+        return [f"{self.name(place)} is not an audit line" for place in self.broken]
+
+    def name(self, place: Place) -> str:
+        """Return how a report names a place."""
+        return f"line {place.number}" if len(self.paths) == 1 else f"line {place.number} of {self.paths[place.file]}"
+
+
+def read_log(paths: Sequence[Path]) -> ReadLog:
+    """Read the files of a log, the oldest first; missing ones are empty. Raises `AuditError`."""
+    log = ReadLog(tuple(paths))
+    for file, path in enumerate(paths):
+        for line in scan(path):
+            place = Place(file, line.number)
+            if line.document is None and not line.whole:
+                log.torn = place
+            elif line.document is None or line.document.get("v") != 1:
+                log.broken.append(place)
+            else:
+                _take(log, place, line.text, line.document)
+    return log
+
+
+def _take(log: ReadLog, place: Place, text: bytes, document: dict[str, Any]) -> None:
+    agent_id = document.get("agentId")
+    if document.get("action") == SEAL:
+        log.sealed.append(place)
+    elif isinstance(agent_id, str):
+        log.by_agent[agent_id].append(_own(place, text, document))
+        if isinstance(document.get("agent"), str):
+            log.names[agent_id] = document["agent"]
+    elif agent_id is None and "agentId" in document:
+        log.outside += 1
+    else:
+        log.broken.append(place)
+
+
+def _own(place: Place, text: bytes, document: dict[str, Any]) -> OwnLine:
+    def member(name: str, kind: type) -> Any:  # noqa: ANN401 - what the member holds
+        value = document.get(name)
+        return value if type(value) is kind else None
+
+    return OwnLine(
+        place=place,
+        hash=line_hash(text).hexdigest(),
+        seq=member("seq", int),
+        prev=member("prev", str),
+        action=member("action", str),
+        entry_id=member("entryId", str),
+        key=member("key", str),
+        category=member("category", str),
+        size=member("bytes", int),
+        ts=member("ts", str),
+        gene_id=member("geneId", str),
+    )
