@@ -8,6 +8,15 @@ from collections.abc import Iterator
 import pytest
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what a long campaign of `tests/torture` is told (`make torture`)."""
+    group = parser.getgroup("torture")
+    group.addoption("--torture-kills", type=int, default=300, help="writers to kill (300)")
+    group.addoption("--torture-rounds", type=int, default=1, help="how often to repeat what is random (1)")
+    group.addoption("--torture-seed", type=int, help="repeat a failure: the seed it printed")
+    group.addoption("--torture-all", action="store_true", help="every fault on every call path, not a sample")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep tests, and the programs they start, away from the user's files and switches."""

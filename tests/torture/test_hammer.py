@@ -1,0 +1,127 @@
+"""Threads, processes and commands on one agent at once."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from tests.torture.commands import command
+from tests.torture.hammer import AGENT_NAME, OWN_KEYS, THREADS
+from tests.torture.invariants import State, audit_lines, read_state, unsaved, unsound
+from tests.torture.place import Place, live
+
+from rotifer_host import Agent
+
+_ROOT: Final = Path(__file__).parents[2]
+_PROCESSES: Final = 4
+_OPERATIONS: Final = 150
+
+
+def start(agent: Agent, worker: int, seed: int, operations: int) -> subprocess.Popen[str]:
+    """Start a process that hammers."""
+    arguments = [str(agent._project.root), str(worker), str(seed), str(operations)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.torture.hammer", *arguments],
+        cwd=_ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def own_values(place: Place) -> dict[str, int]:
+    """Return what the processes' own entries hold."""
+    with place.open() as (store, _):
+        entries = [json.loads(body) for key, body in live(store, place.clock.now_ms()) if key.startswith("own/")]
+    values = {entry["key"]: entry["value"] for entry in entries}
+    return {key: int(b64decode(value)) for key, value in values.items()}
+
+
+def read_report(output: str) -> tuple[dict[str, int], Counter[str], list[str]]:
+    """Return the last answered write of each own key, counts of answers, and problems."""
+    last: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    problems: list[str] = []
+    for line in output.splitlines():
+        word, *rest = line.split(" ")
+        if word == "problem":
+            problems.append(line)
+        elif word == "count":
+            counts[rest[0]] += int(rest[1])
+        else:
+            *keys, number = [word, *rest] if word != "run" else rest
+            last |= dict.fromkeys(keys, int(number))
+    return last, counts, problems
+
+
+def test_threads_processes_and_commands_share_one_memory(
+    agent: Agent, busy: Place, torture_seed: int, torture_rounds: int, tell: Callable[[str], None]
+) -> None:
+    """Documented answers only; each own entry holds the last write that was answered; every line has its change."""
+    choose = random.Random(torture_seed)  # noqa: S311 - to be repeated
+    operations = _OPERATIONS * torture_rounds
+    processes = [start(agent, number, choose.randrange(1 << 32), operations) for number in range(_PROCESSES)]
+    commands = 0
+    while any(process.poll() is None for process in processes) or commands < 3:
+        listing = command(agent, "agent", "memory", "list", AGENT_NAME)
+        assert listing["used"] <= listing["quota"]
+        command(agent, "agent", "memory", "delete", AGENT_NAME, "--category", "CACHE")
+        assert command(agent, "agent", "run", AGENT_NAME, "--input", "{}")["status"] == "ok"
+        commands += 3
+    last: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    for process in processes:
+        output, errors = process.communicate()
+        assert (process.returncode, errors) == (0, "")
+        written, counted, problems = read_report(output)
+        assert problems == []
+        last |= written
+        counts += counted
+    tell(f"{counts.total()} operations, {commands} commands: {dict(counts)}")
+    assert counts.total() == _PROCESSES * THREADS * operations
+    assert len(last) == _PROCESSES * THREADS * OWN_KEYS
+    assert own_values(busy) == last
+    assert unsaved(audit_lines(busy), State(), read_state(busy)) == []
+    assert unsound(busy) == []
+
+
+def test_killed_processes_hold_nobody_up(agent: Agent, busy: Place, torture_seed: int, torture_rounds: int) -> None:
+    """No lock and no reader's slot stays taken; what the killed ones were answered is there, and so is the rest."""
+    choose = random.Random(torture_seed)  # noqa: S311 - to be repeated
+    for _ in range(torture_rounds):
+        survivor = start(agent, 0, choose.randrange(1 << 32), _OPERATIONS)
+        victims = [start(agent, number, choose.randrange(1 << 32), 1 << 30) for number in range(1, _PROCESSES)]
+        reports = []
+        for victim in victims:
+            assert victim.stdout is not None
+            first = victim.stdout.readline()
+            time.sleep(choose.uniform(0, 0.3))
+            victim.kill()
+            rest, errors = victim.communicate()
+            assert (victim.returncode, errors) == (-signal.SIGKILL, "")
+            reports.append(first + rest)
+        output, errors = survivor.communicate()
+        assert (survivor.returncode, errors) == (0, "")
+        last, _, problems = read_report(output)
+        assert problems == []
+        values = own_values(busy)
+        assert {key: values[key] for key in last} == last
+        for report in reports:
+            answered, _, problems = read_report(report)
+            assert problems == []
+            assert {key: number for key, number in answered.items() if values.get(key, 0) < number} == {}
+        command(agent, "agent", "memory", "delete", AGENT_NAME, "--category", "PREFERENCE")
+        with busy.open() as (store, _):
+            readers = store._environment.env.readers()  # type: ignore[attr-defined]
+        assert readers.strip().count("\n") <= 1, readers
+        assert unsaved(audit_lines(busy), State(), read_state(busy)) is not None
+        assert unsound(busy) == []
