@@ -1,0 +1,25 @@
+;; Makes the host calls it is told to, one after another, with the numbers it is told to.
+(module
+    (import "fuzz" "next" (func $next (result i32)))
+    (import "fuzz" "number" (func $number (param i32) (result i32)))
+    (import "fuzz" "done" (func $done (param i32)))
+    (import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "queryMemory" (func $query (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "deleteMemory" (func $delete (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "readContext" (func $context (param i32 i32 i32 i32) (result i32)))
+    (type $call (func (param i32 i32 i32 i32) (result i32)))
+    (table funcref (elem $read $write $query $delete $context))
+    (memory (export "memory") 2)
+    (func (export "express") (param i32 i32) (result i32)
+        (local $which i32)
+        (block $end
+            (loop $again
+                (br_if $end (i32.lt_s (local.tee $which (call $next)) (i32.const 0)))
+                (call $done (call_indirect (type $call)
+                    (call $number (i32.const 0)) (call $number (i32.const 1))
+                    (call $number (i32.const 2)) (call $number (i32.const 3))
+                    (local.get $which)))
+                (br $again)))
+        (i32.store (i32.const 0) (i32.const 0x31))
+        (i32.const 0)))

@@ -1,0 +1,69 @@
+"""Hostile guests as genes of agents with real memories, on every call path."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rotifer_host import Agent, Limits, Project, RunResult
+from rotifer_host.sandbox import available_call_paths
+from rotifer_host.store import open_store
+from rotifer_host.store.check import problems
+from rotifer_host.testing import temporary_project
+
+GUESTS = Path(__file__).with_name("guests")
+
+
+@pytest.fixture(params=available_call_paths())
+def call_path(request: pytest.FixtureRequest) -> str:
+    """Name each call path that works here."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def hostile_project() -> Iterator[Project]:
+    """Make one project of all hostile guests."""
+    with temporary_project({path.stem: path for path in sorted(GUESTS.glob("*.wat"))}) as project:
+        yield project
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def attack(hostile_project: Project, call_path: str) -> Callable[..., tuple[RunResult, Agent]]:
+    """Return a runner of one guest as the only gene of a new agent; memory and audit log must be sound afterwards."""
+
+    def run(
+        name: str, limits: Limits, *, quota: int = 4 << 20, durability: str = "call", document: object = None
+    ) -> tuple[RunResult, Agent]:
+        agent = hostile_project.create_agent(f"agent-{next(_numbers)}", [name], memory_quota=quota)
+        result = agent.run(
+            {"a": 1} if document is None else document,
+            limits=limits,
+            durability="run" if durability == "run" else "call",
+            call_path=call_path,
+        )
+        path = hostile_project._folder.memory_path(agent.id)
+        with open_store(path, agent_id=agent.id, quota=quota) as store, store.snapshot() as snapshot:
+            assert problems(snapshot, agent.id) == []
+        return result, agent
+
+    return run
+
+
+@pytest.fixture
+def audit_lines(hostile_project: Project) -> Callable[[Agent], list[str]]:
+    """Return a reader of the actions in the audit log that concern an agent."""
+
+    def read(agent: Agent) -> list[str]:
+        if not hostile_project.audit_path.exists():
+            return []
+        lines = map(json.loads, hostile_project.audit_path.read_text(encoding="utf-8").splitlines())
+        return [line["action"].removeprefix("memory.") for line in lines if line["agentId"] == agent.id]
+
+    return read

@@ -1,0 +1,11 @@
+;; Writes to the agent's memory in its start function and traps there.
+(module
+    (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "1\00")
+    (data (i32.const 0) "{\"key\":\"k\",\"value\":\"AQ==\",\"category\":\"CACHE\"}")
+    (func $go (drop (call $write (i32.const 0) (i32.const 45) (i32.const 2048) (i32.const 4096))) (unreachable))
+    (start $go)
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (i32.const 1024)))

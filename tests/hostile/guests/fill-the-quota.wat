@@ -1,0 +1,16 @@
+;; Writes preferences of 1 MiB until nothing fits any more, then a small one.
+(module
+    (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 64)
+    (data (i32.const 1024) "1\00")
+    (data (i32.const 0) "{\"key\":\"00\",\"category\":\"PREFERENCE\",\"value\":\"")
+    (data (i32.const 64) "{\"key\":\"k\",\"value\":\"AQ==\",\"category\":\"PREFERENCE\"}")
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (memory.copy (i32.const 65536) (i32.const 0) (i32.const 45))
+        (memory.fill (i32.const 65581) (i32.const 0x41) (i32.const 1398104))
+        (i32.store16 (i32.const 1463683) (i32.const 0x3d3d))
+        (i32.store16 (i32.const 1463685) (i32.const 0x7d22))
+        (loop (i32.store8 (i32.const 65544) (i32.add (i32.load8_u (i32.const 65544)) (i32.const 1))) (br_if 0 (i32.gt_s (call $write (i32.const 65536) (i32.const 1398151) (i32.const 2097152) (i32.const 2097152)) (i32.const 0))))
+        (if (i32.le_s (call $write (i32.const 64) (i32.const 50) (i32.const 2048) (i32.const 4096)) (i32.const 0)) (then (unreachable)))
+        (i32.const 1024)))

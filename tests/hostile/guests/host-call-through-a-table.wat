@@ -1,0 +1,15 @@
+;; Calls the host through a table, and with a signature it does not have.
+(module
+    (type $call (func (param i32 i32 i32 i32) (result i32)))
+    (type $nothing (func))
+    (import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "1\00")
+    (table 1 funcref)
+    (elem (i32.const 0) $read)
+    (data (i32.const 0) "{\"key\":\"k\"}")
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (drop (call_indirect (type $call) (i32.const 0) (i32.const 11) (i32.const 2048) (i32.const 4096) (i32.const 0)))
+        (call_indirect (type $nothing) (i32.const 0))
+        (i32.const 1024)))

@@ -1,0 +1,10 @@
+;; Writes an entry whose key would clear the screen and forge a line.
+(module
+    (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "1\00")
+    (data (i32.const 0) "{\"key\":\"\\u001b[2J\\u009b31m\\u202e\\nforged\",\"value\":\"AQ==\",\"category\":\"CACHE\"}")
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (drop (call $write (i32.const 0) (i32.const 76) (i32.const 2048) (i32.const 4096)))
+        (i32.const 1024)))

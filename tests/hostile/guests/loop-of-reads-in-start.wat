@@ -1,0 +1,11 @@
+;; Reads for ever in its start function.
+(module
+    (import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "1\00")
+    (data (i32.const 0) "{\"key\":\"k\"}")
+    (func $go (loop (drop (call $read (i32.const 0) (i32.const 11) (i32.const 2048) (i32.const 4096))) (br 0)))
+    (start $go)
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (i32.const 1024)))

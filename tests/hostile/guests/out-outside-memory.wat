@@ -1,0 +1,16 @@
+;; Offers rooms of 1, 2 and 4 GiB for the response, and rooms that begin or end outside its memory.
+(module
+    (import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "1\00")
+    (data (i32.const 0) "{\"key\":\"k\"}")
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (drop (call $read (i32.const 0) (i32.const 11) (i32.const 0) (i32.const 1073741824)))
+        (drop (call $read (i32.const 0) (i32.const 11) (i32.const 2048) (i32.const -1)))
+        (drop (call $read (i32.const 0) (i32.const 11) (i32.const -1) (i32.const 1)))
+        (drop (call $read (i32.const 0) (i32.const 11) (i32.const -16) (i32.const 32)))
+        (drop (call $read (i32.const 0) (i32.const 11) (i32.const 65536) (i32.const 1)))
+        (drop (call $read (i32.const 0) (i32.const 11) (i32.const 65537) (i32.const 0)))
+        (drop (call $read (i32.const 0) (i32.const 11) (i32.const -2147483648) (i32.const -2147483648)))
+        (i32.const 1024)))

@@ -1,0 +1,16 @@
+;; Passes a request of two million opening brackets in all four calls.
+(module
+    (import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "queryMemory" (func $query (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "deleteMemory" (func $delete (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 34)
+    (data (i32.const 1024) "1\00")
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (memory.fill (i32.const 65536) (i32.const 0x5b) (i32.const 2000000))
+        (drop (call $read (i32.const 65536) (i32.const 2000000) (i32.const 2048) (i32.const 4096)))
+        (drop (call $write (i32.const 65536) (i32.const 2000000) (i32.const 2048) (i32.const 4096)))
+        (drop (call $query (i32.const 65536) (i32.const 2000000) (i32.const 2048) (i32.const 4096)))
+        (drop (call $delete (i32.const 65536) (i32.const 2000000) (i32.const 2048) (i32.const 4096)))
+        (i32.const 1024)))

@@ -1,0 +1,15 @@
+;; Writes 1,100 entries of three bytes, the quota hardly used.
+(module
+    (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "1\00")
+    (data (i32.const 0) "{\"key\":\"aaa\",\"value\":\"\",\"category\":\"CACHE\"}")
+    (global $n (mut i32) (i32.const 0))
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (loop (i32.store8 (i32.const 8) (i32.add (i32.const 97) (i32.div_u (global.get $n) (i32.const 676))))
+            (i32.store8 (i32.const 9) (i32.add (i32.const 97) (i32.rem_u (i32.div_u (global.get $n) (i32.const 26)) (i32.const 26))))
+            (i32.store8 (i32.const 10) (i32.add (i32.const 97) (i32.rem_u (global.get $n) (i32.const 26))))
+            (drop (call $write (i32.const 0) (i32.const 43) (i32.const 2048) (i32.const 4096)))
+            (global.set $n (i32.add (global.get $n) (i32.const 1))) (br_if 0 (i32.lt_u (global.get $n) (i32.const 1100))))
+        (i32.const 1024)))

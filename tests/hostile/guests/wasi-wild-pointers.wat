@@ -1,0 +1,18 @@
+;; Passes lists of buffers, and buffers, that lie outside its memory.
+(module
+    (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_read" (func $fd_read (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "1")
+    (func $fault (param i32) (if (i32.ne (local.get 0) (i32.const 21)) (then (unreachable))))
+    (func (export "_start")
+        (i32.store (i32.const 0) (i32.const -1)) (i32.store (i32.const 4) (i32.const -1))
+        (call $fault (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))
+        (call $fault (call $fd_write (i32.const 1) (i32.const -1) (i32.const 1) (i32.const 8)))
+        (call $fault (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const -1)))
+        (call $fault (call $fd_read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 8)))
+        (call $fault (call $random (i32.const 1) (i32.const -1)))
+        (call $fault (call $poll (i32.const -1) (i32.const 256) (i32.const 1) (i32.const 512)))
+        (i32.store (i32.const 0) (i32.const 1024)) (i32.store (i32.const 4) (i32.const 1)) (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))
