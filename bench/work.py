@@ -38,6 +38,7 @@ NOOP_RESULT: Final = 10
 """What the function of four numbers answers to (1, 2, 3, 4): their sum."""
 
 _READ: Final = b'{"key":"formatter/indent","category":"PREFERENCE"}'
+_READ_ANY: Final = b'{"key":"bench/0000","category":"PREFERENCE"}'
 _WRITE: Final = b'{"key":"bench/0000","value":"%b","category":"PREFERENCE"}' % base64.b64encode(VALUE)
 _ECHO: Final = b'{"echo":"fifty bytes there, the same fifty back."}'
 _TIME: Final = re.compile(r'"(createdAt|updatedAt)":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"')
@@ -105,7 +106,7 @@ def entry(key: str, time: str = _MASK) -> dict[str, Any]:
 def _answer(step: Step, written: str) -> str:
     if step.name == "echo":
         return step.request.decode()
-    return _compact(entry(READ_KEY if step.name == "readMemory" else written))
+    return _compact(entry(READ_KEY if step.digits_at is None else written))
 
 
 def _compact(value: object) -> str:
@@ -114,12 +115,14 @@ def _compact(value: object) -> str:
 
 _NOOP_STEP: Final = Step("rotifer.ext.bench", "noop", b"", exchanges=False)
 _READ_STEP: Final = Step("rotifer", "readMemory", _READ)
+_READ_ANY_STEP: Final = Step("rotifer", "readMemory", _READ_ANY, digits_at=_READ_ANY.index(b"0000"))
 _WRITE_STEP: Final = Step("rotifer", "writeMemory", _WRITE, digits_at=_WRITE.index(b"0000"))
 
 CASES: Final = (
     Case("noop", "no-op: four numbers in, one out", (_NOOP_STEP,)),
     Case("echo", "exchange: 50 bytes in, the same 50 out", (Step("rotifer.ext.bench", "echo", _ECHO),)),
     Case("read", "a whole readMemory, always of one entry", (_READ_STEP,)),
+    Case("readany", "a whole readMemory, each of another of 10,000 entries", (_READ_ANY_STEP,)),
     Case("write", "a whole writeMemory that stands on its own", (_WRITE_STEP,), writes=True),
     Case("write100", "one writeMemory of a run of 100, saving them included", (_WRITE_STEP,), units=100, writes=True),
     Case("start", "start: a whole run that makes no call", (_NOOP_STEP,), whole_run=True, units=0),

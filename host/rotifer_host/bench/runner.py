@@ -1,0 +1,160 @@
+"""One run after another of the same genes on one call path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Final
+
+from rotifer_host.agent.memory_calls import memory_functions
+from rotifer_host.agent.run import LoadedGene, RunSetting, load_genes, run_genome
+from rotifer_host.clock import SystemClock
+from rotifer_host.errors import AccessDeniedError
+from rotifer_host.memory import AgentMemory, Durability, refused_outside_agent
+from rotifer_host.project import module_cache_dir
+from rotifer_host.sandbox import (
+    CallStats,
+    Deadline,
+    GuestResult,
+    HostFunctions,
+    Module,
+    Sandbox,
+    core_functions,
+    wasi_functions,
+)
+
+if TYPE_CHECKING:
+    from rotifer_host.agent.record import AgentRecord
+    from rotifer_host.agent.report import RunResult
+    from rotifer_host.bench.memory import BenchMemory
+    from rotifer_host.bench.stages import Recorder
+    from rotifer_host.gene import Gene
+    from rotifer_host.limits import Limits
+
+__all__ = ["Observed", "Runner"]
+
+_CLOCK: Final = SystemClock()
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One run."""
+
+    nanos: int
+    result: RunResult
+    output: bytes
+    """Compact JSON."""
+    calls: dict[str, CallStats]
+    """By host function, those of all genes together."""
+
+
+class _WatchedSandbox(Sandbox):
+    """Keeps what each guest's run came to, in the sandbox's own precision."""
+
+    def __init__(self, functions: HostFunctions, *, call_path: str) -> None:
+        super().__init__(functions, call_path=call_path, cache_dir=module_cache_dir())
+        self.results: list[GuestResult] = []
+
+    def run(self, module: Module, document: bytes, **settings: Any) -> GuestResult:  # noqa: ANN401 - handed on as they are
+        result = super().run(module, document, **settings)
+        self.results.append(result)
+        return result
+
+
+class Runner:
+    """Runs an agent's genes on one call path and one memory; with a recorder, in split runs."""
+
+    def __init__(  # noqa: PLR0913 - what a run needs
+        self,
+        record: AgentRecord,
+        genes: Sequence[Gene],
+        memory: BenchMemory,
+        *,
+        call_path: str,
+        limits: Limits,
+        durability: Durability,
+        recorder: Recorder | None = None,
+    ) -> None:
+        calls = memory_functions()
+        if recorder is not None:
+            calls = tuple(
+                replace(each, handler=recorder.handler(call_path, each.label, each.handler)) for each in calls
+            )
+        functions = HostFunctions(core_functions(), wasi_functions(), calls)
+        self._sandbox = _WatchedSandbox(functions, call_path=call_path)
+        self._genes = load_genes(self._sandbox, genes)
+        self._record = record
+        self._memory = memory
+        self._limits = limits
+        self._durability = durability
+        self._recorder = recorder
+
+    @property
+    def gene_ids(self) -> dict[str, str]:
+        """The v2 ids of the genes by name."""
+        return {gene.name: gene.gene_id or "" for gene in self._genes}
+
+    def run(self, document: Any) -> Observed:  # noqa: ANN401 - any JSON value
+        """Run once, in this process and with everything loaded."""
+        results: list[GuestResult] = []
+        self._sandbox.results = results
+        if self._recorder is not None:
+            self._recorder.next_run()
+        started = perf_counter_ns()
+        deadline = Deadline(self._limits.deadline_ms)
+        setting = RunSetting(
+            sandbox=self._sandbox,
+            limits=self._limits,
+            deadline=deadline,
+            clock=_CLOCK,
+            memory=self._agent_memory(deadline),
+            agent=self._record.name,
+            agent_id=self._record.id,
+            composition=self._record.composition.type,
+            refuse=self._refusal(deadline),
+        )
+        result = run_genome(self._genes, document, setting)
+        nanos = perf_counter_ns() - started
+        return Observed(nanos, result, results[-1].output_json if results else b"", _together(results))
+
+    def _agent_memory(self, deadline: Deadline) -> AgentMemory:
+        return AgentMemory(
+            agent_id=self._record.id,
+            agent_name=self._record.name,
+            store=self._memory.store,
+            audit=self._memory.audit,
+            telemetry=self._memory.telemetry,
+            clock=_CLOCK,
+            quota=self._record.memoryQuota,
+            policy=self._record.dataPolicy,
+            durability=self._durability,
+            patience=deadline,
+        )
+
+    def _refusal(self, deadline: Deadline) -> Callable[[LoadedGene, str], AccessDeniedError]:
+        return lambda gene, call: refused_outside_agent(
+            operation=call,
+            gene_id=gene.gene_id,
+            domain=gene.domain,
+            agent_id=self._record.id,
+            agent_name=self._record.name,
+            audit=self._memory.audit,
+            telemetry=self._memory.telemetry,
+            clock=_CLOCK,
+            patience=deadline,
+        )
+
+
+def _together(results: Sequence[GuestResult]) -> dict[str, CallStats]:
+    calls: dict[str, CallStats] = {}
+    for result in results:
+        for name, stats in result.host_calls.items():
+            both = calls.setdefault(name, CallStats())
+            both.count += stats.count
+            both.bytes_in += stats.bytes_in
+            both.bytes_out += stats.bytes_out
+            both.seconds += stats.seconds
+            for code, times in stats.errors.items():
+                both.errors[code] = both.errors.get(code, 0) + times
+    return calls

@@ -1,0 +1,162 @@
+"""The command: what it prints where, its exit status, its progress, and how it ends when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rotifer_host import Project
+from rotifer_host.bench import STAGES, Report
+from rotifer_host.cli import main
+
+COMMAND = (sys.executable, "-m", "rotifer_host", "bench")
+Run = Callable[..., tuple[int, str, str]]
+QUICK = ("--runs", "5", "--warmup", "0")
+
+
+@pytest.fixture
+def run(project: Project, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run the command in this process; gives status, standard output and standard error."""
+
+    def bench(*arguments: str) -> tuple[int, str, str]:
+        status = main(["-C", str(project.root), "bench", *arguments])
+        out, err = capfd.readouterr()
+        return status, out, err
+
+    return bench
+
+
+def test_the_table_shows_every_figure(run: Run) -> None:
+    """Machine, versions, runs, each call on each path, its stages, and the paths side by side."""
+    status, out, err = run("every", *QUICK, "--call-path", "raw", "--call-path", "plain")
+    assert (status, err) == (0, "")
+    assert "5 timed runs on each call path after 0 of warm-up, durability call" in out
+    assert "wasmtime 50" in out
+    for label in ("readMemory", "writeMemory", "queryMemory", "deleteMemory"):
+        assert sum(line.startswith(label) for line in out.splitlines()) == 2 + 2 + 1
+    assert set(STAGES) - {"again", "copy"} <= set(out.split())
+    assert "beside raw" in out
+
+
+def test_the_document_is_the_report(run: Run) -> None:
+    """With --json standard output is the one document, which reads back as a report."""
+    status, out, err = run("every", *QUICK, "--json", "--durability", "run", "--call-path", "plain")
+    assert (status, err) == (0, "")
+    report = msgspec.json.decode(out, type=Report)
+    assert (report.v, report.target, report.kind, report.durability) == (1, "every", "gene", "run")
+    assert json.loads(out) == report.to_json()
+    assert next(iter(json.loads(out))) == "v"
+
+
+def test_a_comparison_follows_the_table(run: Run, project: Project) -> None:
+    """--compare reads an earlier document, pairs its figures, and says what else was not the same."""
+    document = run("every", *QUICK, "--json", "--call-path", "plain")[1]
+    (project.root / "before.json").write_text(document, encoding="utf-8")
+    status, out, _ = run("every", *QUICK, "--call-path", "plain", "--durability", "run", "--compare", "before.json")
+    assert status == 0
+    assert "not the same: durability: call then, run now" in out
+    assert "\n  run on plain: " in out
+    status, out, err = run("every", *QUICK, "--call-path", "raw", "--compare", "before.json", "--json")
+    assert status == 0
+    assert json.loads(out)["paths"][0]["callPath"] == "raw"
+    assert "no call path was measured both times" in err
+
+
+def test_files_are_written_beside_the_table(run: Run, project: Project) -> None:
+    """--plot and --pytest-benchmark write where they say, and say so."""
+    status, out, err = run(
+        "echo", *QUICK, "--call-path", "plain", "--plot", "out.svg", "--pytest-benchmark", "out.json"
+    )
+    assert status == 0
+    assert "no host calls" in out
+    assert {"wrote out.svg", "wrote out.json"} <= set(err.splitlines())
+    assert b"<svg" in (project.root / "out.svg").read_bytes()
+    assert json.loads((project.root / "out.json").read_bytes())["benchmarks"][0]["name"] == "run[plain]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code", "message"),
+    [
+        (("nobody",), 1, "NOT_FOUND", "neither an agent nor a gene"),
+        (("traps",), 1, "BENCH_RUN", "ended failed [TRAP]"),
+        (("endless", "--fuel", "1000"), 3, "BENCH_RUN", "FUEL_EXHAUSTED"),
+        (("counter", "--call-path", "plain"), 1, "BENCH_VARIES", "--allow-varying"),
+        (("every", "--runs", "4"), 2, "USAGE", "4"),
+        (("every", "--runs", "many"), 2, "USAGE", "many"),
+        (("every", "--call-path", "fast"), 2, "USAGE", "plain"),
+        (("every", "--compare", "none.json"), 2, "USAGE", "none.json"),
+        (("every", "--plot", "out.pdf"), 2, "USAGE", ".svg or .png"),
+        (("every", "--input", "{"), 2, "USAGE", "not JSON"),
+    ],
+)
+def test_errors_say_what_is_wrong(run: Run, arguments: tuple[str, ...], status: int, code: str, message: str) -> None:
+    """Each has its code and exit status; with --json the document holds it too."""
+    found, out, err = run(*arguments)
+    assert (found, out) == (status, "")
+    assert err.startswith(f"error[{code}]: ")
+    assert message in err
+    found, out, _ = run(*arguments, "--json")
+    assert found == status
+    assert json.loads(out)["error"]["code"] == code
+
+
+def test_progress_is_shown_on_a_terminal_only(project: Project) -> None:
+    """A bar goes to standard error while it is a terminal; standard output holds the document alone."""
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [*COMMAND, "echo", *QUICK, "--call-path", "plain", "--json"],
+        cwd=project.root,
+        env=os.environ | {"TERM": "xterm"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        timeout=60,
+        check=True,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 65_536):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(ours)
+    assert b"measuring echo" in shown
+    assert b"100%" in shown
+    assert json.loads(done.stdout)["target"] == "echo"
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_measurement_that_is_stopped_cleans_up(project: Project, number: signal.Signals, status: int) -> None:
+    """Ctrl-C and SIGTERM end it in the middle, and its copies of the memory are gone."""
+    project.create_agent("own", ["every"])
+    with subprocess.Popen(
+        [*COMMAND, "own", "--runs", "100000"],
+        cwd=project.root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        while not _changed(project.root) and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (status, b"")
+    assert b"error[INTERRUPTED]" in err
+    assert list((project.root / ".rotifer").glob("bench-*")) == []
+
+
+def _changed(root: Path) -> bool:
+    """Tell whether runs have begun: an audit log of a copy has lines."""
+    return any(path.stat().st_size for path in (root / ".rotifer").glob("bench-*/*/audit.jsonl"))
