@@ -1,0 +1,6 @@
+;; Refuses everything, in words: that is no fault, but tells nothing.
+;; fails:
+(module (memory (export "memory") 20)
+  (func (export "alloc") (param i32) (result i32) (i32.const 65536))
+  (func (export "express") (param i32 i32) (result i32) (i32.const 0))
+  (data (i32.const 0) "{\"__rotifer_error\":{\"message\":\"no\"}}\00"))
