@@ -1,0 +1,120 @@
+"""Where two runs part: the first thing that is not the same, in words and in data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from rotifer_host.record.recording import Asked, Exchange, Outcome, to_bytes
+
+__all__ = ["Difference", "compare_call", "compare_outcome"]
+
+_SHOWN: Final = 60
+_Event = Exchange | Asked
+_OF_THE_CLOCK: Final = ("DEADLINE_EXCEEDED", "HOST_TIME_EXCEEDED", "INTERRUPTED")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first thing that was not as recorded."""
+
+    gene: str
+    part: int
+    """Which of the recorded genes' runs, from 1."""
+    call: int | None
+    """Which of its recorded host calls, from 1; None for what the run ended with."""
+    what: str
+    """`request`, `out_cap`, `function`, `output`, …"""
+    recorded: str
+    """Text about the recorded run; may hold the guest's own text."""
+    now: str
+    at: int | None = None
+    """Where bytes begin to differ, counted from 0."""
+
+    def __str__(self) -> str:
+        """Say where and what."""
+        where = "at its end" if self.call is None else f"at host call {self.call}"
+        byte = "" if self.at is None else f", from byte {self.at}"
+        return f"{self.gene} (part {self.part}) differs {where}: {self.what}{byte}"
+
+
+def compare_call(gene: str, part: int, call: int, recorded: _Event | None, now: _Event) -> Difference | None:
+    """Compare what a guest asks now with what it asked then; None when it is the same.
+
+    Answers are not looked at: they are the recorded ones.
+    """
+    if recorded is None:
+        return Difference(gene, part, call, "function", "no further call", now.function)
+    if recorded.function == now.function and isinstance(recorded, Exchange) and isinstance(now, Exchange):
+        return _compare_requests(Difference(gene, part, call, "request", "", ""), recorded, now)
+    for what in ("function", "arguments"):
+        then, seen = getattr(recorded, what, None), getattr(now, what, None)
+        if then != seen:
+            return Difference(gene, part, call, what, str(then), str(seen))
+    return None
+
+
+def _compare_requests(place: Difference, recorded: Exchange, now: Exchange) -> Difference | None:
+    if recorded.request is None or now.request is None:
+        return replace(place, what="refusal", recorded="refused before its request was looked at", now="let in")
+    then, seen = to_bytes(recorded.request), to_bytes(now.request)
+    if then != seen:
+        at = _first_difference(then, seen)
+        return replace(place, recorded=_around(then, at), now=_around(seen, at), at=at)
+    if recorded.outCap != now.outCap:
+        return replace(place, what="out_cap", recorded=str(recorded.outCap), now=str(now.outCap))
+    return None
+
+
+def compare_outcome(gene: str, part: int, recorded: Outcome, now: Outcome) -> Difference | None:
+    """Compare how a gene's run ended; None when it is the same.
+
+    Fuel is left out: versions of the engine count differently.
+    """
+    for what, then, seen in _pairs(recorded, now):
+        if then == seen:
+            continue
+        if isinstance(then, bytes) and isinstance(seen, bytes):
+            at = _first_difference(then, seen)
+            return Difference(gene, part, None, what, _around(then, at), _around(seen, at), at)
+        return Difference(gene, part, None, what, str(then), str(seen))
+    return None
+
+
+def _pairs(recorded: Outcome, now: Outcome) -> list[tuple[str, object, object]]:
+    return [
+        ("status", _ending(recorded), _ending(now)),
+        ("output", to_bytes(recorded.output), to_bytes(now.output)),
+        ("log", recorded.log.encode(), now.log.encode()),
+        ("stderr", recorded.stderr.encode(), now.stderr.encode()),
+        ("log", f"{recorded.logDropped} bytes dropped", f"{now.logDropped} bytes dropped"),
+        ("stderr", f"{recorded.stderrDropped} bytes dropped", f"{now.stderrDropped} bytes dropped"),
+        ("answers", _json(recorded.answers), _json(now.answers)),
+        ("memory", f"{recorded.peakMemoryBytes} bytes", f"{now.peakMemoryBytes} bytes"),
+    ]
+
+
+def _ending(outcome: Outcome) -> str:
+    error = outcome.error
+    if error is None:
+        return outcome.status
+    timed = " (which depends on time, not on answers)" if error.code in _OF_THE_CLOCK else ""
+    return f"{outcome.status}, {error.code}{timed}: {error.message}"
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _first_difference(one: bytes, other: bytes) -> int:
+    shorter = min(len(one), len(other))
+    return next((at for at in range(shorter) if one[at] != other[at]), shorter)
+
+
+def _around(data: bytes, at: int) -> str:
+    """Show the bytes around the first difference, and how many there are."""
+    start = max(at - _SHOWN // 2, 0)
+    piece = data[start : start + _SHOWN].decode("utf-8", "replace")
+    return f"{'…' if start else ''}{piece}{'…' if start + _SHOWN < len(data) else ''} ({len(data)} bytes)"
