@@ -34,10 +34,12 @@
 
   ;; Where the host may write the input: behind the texts, however long it is.
   (func (export "alloc") (param $len i32) (result i32)
-    (if (i32.eq
-          (memory.grow (i32.add (i32.shr_u (local.get $len) (i32.const 16)) (i32.const 1)))
-          (i32.const -1))
-      (then (unreachable)))
+    (local $missing i32) ;; pages
+    (local.set $missing
+      (i32.sub (i32.add (i32.shr_u (local.get $len) (i32.const 16)) (i32.const 2)) (memory.size)))
+    (if (i32.gt_s (local.get $missing) (i32.const 0))
+      (then
+        (if (i32.eq (memory.grow (local.get $missing)) (i32.const -1)) (then (unreachable)))))
     (i32.const 0x10000))
 
   (func (export "express") (param $input i32) (param $len i32) (result i32)

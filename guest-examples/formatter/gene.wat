@@ -26,6 +26,7 @@
   (global $top (mut i32) (i32.const 0x20000)) ;; first byte not in use yet
 
   (global $default_indent i32 (i32.const 2))
+  (global $buffer_too_small i32 (i32.const -1))
   (global $budget_exhausted i32 (i32.const -4))
 
   ;; Texts, each at its address; the dots are filled in before use.
@@ -48,14 +49,16 @@
   (global $tail i32 (i32.const 528)) ;; 14 bytes, the digit at 11
   (data (i32.const 528) "\",\"indent\":.}\00")
 
-  ;; The host asks for room for the input once, before express. One byte more than it
-  ;; asks for stays zero, so that the end of the input is seen without its length.
+  ;; The host asks for room for the input once, before express: what was there before is
+  ;; done with. One byte more than it asks for is zero, so that the end of the input is
+  ;; seen without its length.
   (func (export "alloc") (param $len i32) (result i32)
-    (local $at i32)
-    (local.set $at (global.get $top))
+    (global.set $top (i32.const 0x20000))
     (call $reserve (i32.add (local.get $len) (i32.const 1)))
-    (global.set $top (i32.add (global.get $top) (i32.add (local.get $len) (i32.const 1))))
-    (local.get $at))
+    (global.set $top (i32.add (global.get $top) (local.get $len)))
+    (i32.store8 (global.get $top) (i32.const 0))
+    (global.set $top (i32.add (global.get $top) (i32.const 1)))
+    (i32.const 0x20000))
 
   (func (export "express") (param $input i32) (param $len i32) (result i32)
     (local $code i32) (local $given i32) (local $indent i32)
@@ -103,6 +106,8 @@
     (local $result i32) (local $value i32) (local $indent i32)
     (local.set $result
       (call $readMemory (global.get $read_request) (i32.const 50) (global.get $response) (global.get $response_cap)))
+    ;; an entry too large for the response is no width
+    (if (i32.eq (local.get $result) (global.get $buffer_too_small)) (then (return (global.get $default_indent))))
     (if (i32.lt_s (local.get $result) (i32.const 0)) (then (return (local.get $result))))
 
     ;; `null`, no entry yet, is no object and has no member

@@ -18,12 +18,17 @@ def guests() -> Path:
     return GUESTS
 
 
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a project with all example genes, compiled; tests take copies of it."""
+    project = Project.init(tmp_path_factory.mktemp("examples") / "project")
+    for phenotype in sorted(GUESTS.glob("*/phenotype.json")):
+        shutil.copytree(phenotype.parent, project.root / "genes" / phenotype.parent.name)
+        project.compile(phenotype.parent.name)
+    return project.root
+
+
 @pytest.fixture
-def project(tmp_path: Path, guests: Path) -> Project:
+def project(tmp_path: Path, compiled: Path) -> Project:
     """Return a new project with all example genes, compiled."""
-    project = Project.init(tmp_path / "examples")
-    for folder in sorted(guests.iterdir()):
-        if folder.is_dir():
-            shutil.copytree(folder, project.root / "genes" / folder.name)
-            project.compile(folder.name)
-    return project
+    return Project.open(shutil.copytree(compiled, tmp_path / "examples"))

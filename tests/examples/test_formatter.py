@@ -68,7 +68,7 @@ def test_preference_outlives_the_gene(project: Project, agent: Agent) -> None:
     assert result.genes[0].gene_id != old_id
 
 
-@pytest.mark.parametrize("value", [b"", b"0", b"9", b"44", b"x", b"4 ", b"\xff\xff\xff\xff", bytes(2000)])
+@pytest.mark.parametrize("value", [b"", b"0", b"9", b"44", b"x", b"4 ", b"\xff\xff\xff\xff", bytes(2000), bytes(5000)])
 def test_stored_nonsense_is_no_preference(project: Project, agent: Agent, value: bytes) -> None:
     """What another gene left under the key is used only if it is a width."""
     agent.memory(project.gene("formatter")).write("formatter/indent", value, "PREFERENCE")
