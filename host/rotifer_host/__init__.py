@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from msgspec import UNSET
 
     from rotifer_host.agent.report import CallReport, GeneReport, RunError, RunResult
-    from rotifer_host.api import Agent, DeployerMemory, GeneMemory, Project
+    from rotifer_host.api import Agent, DeployerMemory, GeneMemory, Project, replay
     from rotifer_host.errors import RotiferError
     from rotifer_host.gene import CompileResult, Gene
     from rotifer_host.limits import Limits
     from rotifer_host.memory import AccessPolicy, DataPolicy, ListedEntry, Listing, MemoryEntry, RetentionPolicy
+    from rotifer_host.record import Recorder, Replay
+    from rotifer_host.verify import AgentCheck, Proof
 
 __all__ = [
     "UNSET",
     "AccessPolicy",
     "Agent",
+    "AgentCheck",
     "CallReport",
     "CompileResult",
     "DataPolicy",
@@ -41,11 +44,15 @@ __all__ = [
     "Listing",
     "MemoryEntry",
     "Project",
+    "Proof",
+    "Recorder",
+    "Replay",
     "RetentionPolicy",
     "RotiferError",
     "RunError",
     "RunResult",
     "__version__",
+    "replay",
 ]
 
 __version__ = "0.1.0"
@@ -54,6 +61,7 @@ _HOMES = {
     "UNSET": "msgspec",
     "AccessPolicy": "rotifer_host.memory",
     "Agent": "rotifer_host.api",
+    "AgentCheck": "rotifer_host.verify",
     "CallReport": "rotifer_host.agent.report",
     "CompileResult": "rotifer_host.gene",
     "DataPolicy": "rotifer_host.memory",
@@ -66,10 +74,14 @@ _HOMES = {
     "ListedEntry": "rotifer_host.memory",
     "Listing": "rotifer_host.memory",
     "Project": "rotifer_host.api",
+    "Proof": "rotifer_host.verify",
+    "Recorder": "rotifer_host.record",
+    "Replay": "rotifer_host.record",
     "RetentionPolicy": "rotifer_host.memory",
     "RotiferError": "rotifer_host.errors",
     "RunError": "rotifer_host.agent.report",
     "RunResult": "rotifer_host.agent.report",
+    "replay": "rotifer_host.api",
 }
 
 

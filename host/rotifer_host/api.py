@@ -5,8 +5,9 @@ Everything the command line does, it does through these classes.
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, overload
@@ -17,8 +18,10 @@ from rotifer_host import contract
 from rotifer_host.agent.memory_calls import memory_functions
 from rotifer_host.agent.run import LoadedGene, RunSetting, load_genes, run_genome
 from rotifer_host.clock import Clock, SystemClock
-from rotifer_host.errors import UsageError
+from rotifer_host.errors import ProjectError, UsageError
+from rotifer_host.files import absolute
 from rotifer_host.gene import compile_gene
+from rotifer_host.gene.source import read_module_file
 from rotifer_host.limits import Limits
 from rotifer_host.memory import (
     AgentMemory,
@@ -39,7 +42,7 @@ from rotifer_host.store import open_store
 if TYPE_CHECKING:
     from rotifer_host.agent.record import AgentRecord
     from rotifer_host.agent.report import RunResult
-    from rotifer_host.errors import AccessDeniedError
+    from rotifer_host.errors import AccessDeniedError, AgentError
     from rotifer_host.gene import CompileResult, Gene
     from rotifer_host.lock import Patience
     from rotifer_host.memory import (
@@ -51,25 +54,83 @@ if TYPE_CHECKING:
         MemoryEntry,
         RetentionPolicy,
     )
+    from rotifer_host.record import Recorder, Replay
     from rotifer_host.store import Store
+    from rotifer_host.verify import AgentCheck, Proof, ReadLog
 
-__all__ = ["Agent", "DeployerMemory", "GeneMemory", "Project"]
+__all__ = ["Agent", "DeployerMemory", "GeneMemory", "Project", "replay"]
 
 _DEFAULT_LIMITS: Final = Limits()
 _CLOCK: Final = SystemClock()
+
+CALL_PATH_VARIABLE: Final = "ROTIFER_CALL_PATH"
+"""Names the call path of every run that is given none; `auto`, as without it, is the fastest that works here."""
 
 _sandboxes: dict[str, Sandbox] = {}
 _sandboxes_lock = threading.Lock()
 
 
+def _functions() -> HostFunctions:
+    return HostFunctions(core_functions(), wasi_functions(), memory_functions())
+
+
+def _wanted(call_path: str | None) -> str:
+    return call_path or os.environ.get(CALL_PATH_VARIABLE) or "auto"
+
+
 def _sandbox(call_path: str | None) -> Sandbox:
     """One sandbox for each call path in a process: host functions are registered once, modules compiled once."""
-    wanted = call_path or "auto"
+    wanted = _wanted(call_path)
     with _sandboxes_lock:
         if wanted not in _sandboxes:
-            functions = HostFunctions(core_functions(), wasi_functions(), memory_functions())
-            _sandboxes[wanted] = Sandbox(functions, call_path=wanted, cache_dir=module_cache_dir())
+            _sandboxes[wanted] = Sandbox(_functions(), call_path=wanted, cache_dir=module_cache_dir())
         return _sandboxes[wanted]
+
+
+@contextmanager
+def _sandbox_of_run(
+    call_path: str | None, record: Recorder | None, limits: Limits, agent: Agent | None = None
+) -> Iterator[Sandbox]:
+    """Give the sandbox for one run; a recorded one has its own, and its recording is written afterwards."""
+    if record is None:
+        yield _sandbox(call_path)
+        return
+    try:
+        yield record.sandbox(_functions(), call_path=_wanted(call_path), cache_dir=module_cache_dir())
+    finally:
+        record.save(
+            agent=None if agent is None else agent.name,
+            agent_id=None if agent is None else agent.id,
+            composition=None if agent is None else agent.composition,
+            limits=limits,
+        )
+
+
+def replay(path: str | Path, *, call_path: str | None = None, modules: Sequence[str | Path] = ()) -> Replay:
+    """Run a recorded run again with the recorded answers, and say where it first differs.
+
+    Needs no project and changes nothing. `modules` are files of modules that the
+    recording left out. Raises `RecordingError`, `ModuleError`, `GeneError` for a file
+    that cannot be read, `UsageError` for an unknown call path.
+    """
+    from rotifer_host.record import read_recording  # noqa: PLC0415 - a run needs none of it
+    from rotifer_host.record import replay as replay_recording  # noqa: PLC0415
+
+    recording = read_recording(Path(path))
+    return replay_recording(
+        recording,
+        _functions(),
+        call_path=_wanted(call_path),
+        cache_dir=module_cache_dir(),
+        modules=[_module_file(Path(file)) for file in modules],
+    )
+
+
+def _module_file(path: Path) -> bytes:
+    try:
+        return read_module_file(path)
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {path}") from None
 
 
 class Project:
@@ -94,13 +155,18 @@ class Project:
 
         Raises `ProjectError`, `UsageError` for a name that is not allowed.
         """
-        path = Path(path)
-        return cls(ProjectFolder.init(path, path.resolve().name if name is None else name), clock=clock)
+        path = absolute(Path(path), ProjectError)
+        return cls(ProjectFolder.init(path, path.name if name is None else name), clock=clock)
 
     @property
     def root(self) -> Path:
         """The project's folder."""
         return self._folder.root
+
+    @property
+    def genes_path(self) -> Path:
+        """The folder of its genes, one folder each in it."""
+        return self._folder.genes_dir
 
     @property
     def audit_path(self) -> Path:
@@ -125,7 +191,7 @@ class Project:
             self.gene(name), wasm=None if wasm is None else Path(wasm), check_only=check_only, sandbox=_sandbox(None)
         )
 
-    def run_gene(
+    def run_gene(  # noqa: PLR0913 - what a run can be given
         self,
         name: str,
         document: Any,  # noqa: ANN401 - any JSON value
@@ -133,26 +199,28 @@ class Project:
         limits: Limits = _DEFAULT_LIMITS,
         recompile: bool = False,
         call_path: str | None = None,
+        record: Recorder | None = None,
     ) -> RunResult:
         """Run a gene on its own on one JSON value; every memory call it makes is refused.
 
-        Raises `GeneError`, `ModuleError`; what the guest does wrong is in the result.
+        `record` writes the run into a file that `replay` runs again. Raises `GeneError`,
+        `ModuleError`; what the guest does wrong is in the result.
         """
-        sandbox = _sandbox(call_path)
-        genes = self._load(sandbox, [name], recompile=recompile)
-        deadline = Deadline(limits.deadline_ms)
-        setting = RunSetting(
-            sandbox=sandbox,
-            limits=limits,
-            deadline=deadline,
-            clock=self._clock,
-            memory=None,
-            agent=None,
-            agent_id=None,
-            composition=None,
-            refuse=lambda gene, call: self._refusal(gene, call, None, deadline),
-        )
-        return run_genome(genes, document, setting)
+        with _sandbox_of_run(call_path, record, limits) as sandbox:
+            genes = self._load(sandbox, [name], recompile=recompile)
+            deadline = Deadline(limits.deadline_ms)
+            setting = RunSetting(
+                sandbox=sandbox,
+                limits=limits,
+                deadline=deadline,
+                clock=self._clock,
+                memory=None,
+                agent=None,
+                agent_id=None,
+                composition=None,
+                refuse=lambda gene, call: self._refusal(gene, call, None, deadline),
+            )
+            return run_genome(genes, document, setting)
 
     def create_agent(
         self,
@@ -173,13 +241,30 @@ class Project:
         )
         return Agent(self, record)
 
-    def agents(self) -> list[Agent]:
-        """Return all agents, by name."""
-        return [Agent(self, record) for record in self._folder.agents()]
+    def agents(self, on_unreadable: Callable[[AgentError], None] | None = None) -> list[Agent]:
+        """Return all agents, by name.
+
+        A record that cannot be read raises `AgentError`, or is handed to `on_unreadable` and left out.
+        """
+        return [Agent(self, record) for record in self._folder.agents(on_unreadable)]
 
     def agent(self, name: str) -> Agent:
         """Return an agent. Raises `AgentError` when there is none of that name."""
         return Agent(self, self._folder.agent(name))
+
+    def verify_audit(self, agent: str | None = None, *, older: Sequence[Path] = ()) -> tuple[ReadLog, dict[str, Proof]]:
+        """Say whether the audit log proves the memory of one agent or of all: a `Proof` for each by name.
+
+        `older` names files the log was moved to, the oldest first. Changes nothing.
+        Raises `AgentError` for an unknown agent, `AuditError` and `StoreError` for what
+        cannot be read.
+        """
+        records = self._folder.agents() if agent is None else [self._folder.agent(agent)]
+        from rotifer_host.verify import MemoryFile, verify_log  # noqa: PLC0415 - a run needs none of it
+
+        memories = [MemoryFile(each.id, self._folder.memory_path(each.id), each.memoryQuota) for each in records]
+        log, proofs = verify_log((*older, self.audit_path), memories)
+        return log, {each.name: proofs[each.id] for each in records}
 
     def _load(self, sandbox: Sandbox, names: Sequence[str], *, recompile: bool) -> list[LoadedGene]:
         genes = [self.gene(name) for name in names]
@@ -246,7 +331,7 @@ class Agent:
         """When it was made, RFC 3339."""
         return self._record.createdAt
 
-    def run(
+    def run(  # noqa: PLR0913 - what a run can be given
         self,
         document: Any,  # noqa: ANN401 - any JSON value
         *,
@@ -254,33 +339,35 @@ class Agent:
         durability: Durability = "call",
         recompile: bool = False,
         call_path: str | None = None,
+        record: Recorder | None = None,
     ) -> RunResult:
         """Run the genome on one JSON value.
 
         `durability` is `call` (what a call answered ≥ 0 for is on disk) or `run` (the
-        run's changes are saved together before this returns, all or nothing). Raises
-        `GeneError`, `ModuleError`, `StoreError`; what a guest does wrong is in the result.
+        run's changes are saved together before this returns, all or nothing). `record`
+        writes the run into a file that `replay` runs again. Raises `GeneError`,
+        `ModuleError`, `StoreError`; what a guest does wrong is in the result.
         """
         if durability not in contract.DURABILITIES:
             allowed = ", ".join(contract.DURABILITIES)
             raise UsageError(f"durability must be one of {allowed}, not {durability!r}")
         project = self._project
-        sandbox = _sandbox(call_path)
-        genes = project._load(sandbox, self.genome, recompile=recompile)  # noqa: SLF001 - one module
-        deadline = Deadline(limits.deadline_ms)
-        with self._open_store() as store:
-            setting = RunSetting(
-                sandbox=sandbox,
-                limits=limits,
-                deadline=deadline,
-                clock=project._clock,  # noqa: SLF001
-                memory=self._memory(store, deadline, durability=durability),
-                agent=self.name,
-                agent_id=self.id,
-                composition=self.composition,
-                refuse=lambda gene, call: project._refusal(gene, call, self._record, deadline),  # noqa: SLF001
-            )
-            return run_genome(genes, document, setting)
+        with _sandbox_of_run(call_path, record, limits, self) as sandbox:
+            genes = project._load(sandbox, self.genome, recompile=recompile)  # noqa: SLF001 - one module
+            deadline = Deadline(limits.deadline_ms)
+            with self._open_store() as store:
+                setting = RunSetting(
+                    sandbox=sandbox,
+                    limits=limits,
+                    deadline=deadline,
+                    clock=project._clock,  # noqa: SLF001
+                    memory=self._memory(store, deadline, durability=durability),
+                    agent=self.name,
+                    agent_id=self.id,
+                    composition=self.composition,
+                    refuse=lambda gene, call: project._refusal(gene, call, self._record, deadline),  # noqa: SLF001
+                )
+                return run_genome(genes, document, setting)
 
     @overload
     def memory(self, caller: Gene) -> GeneMemory: ...
@@ -395,6 +482,27 @@ class DeployerMemory:
         """Return used bytes, quota, and every entry without its value."""
         with self._agent._opened() as memory:  # noqa: SLF001
             return memory.list(category)
+
+    def check(self, *, older: Sequence[Path] = ()) -> AgentCheck:
+        """Check the memory file and what the audit log says of it; changes nothing.
+
+        `older` names files the log was moved to, the oldest first. Raises `StoreError`
+        and `AuditError` for what cannot be read, `LockTimeoutError` when a run holds the
+        memory for more than 10 s.
+        """
+        from rotifer_host.verify import check_agent  # noqa: PLC0415 - a run needs none of it
+
+        agent = self._agent
+        project = agent._project  # noqa: SLF001 - one module
+        with agent._open_store() as store:  # noqa: SLF001
+            return check_agent(
+                store=store,
+                memory=agent._memory(store),  # noqa: SLF001
+                agent_id=agent.id,
+                logs=(*older, project.audit_path),
+                clock=project._clock,  # noqa: SLF001
+                policy=agent.data_policy,
+            )
 
     def delete(self, *, key: str | None = None, category: Category | None = None) -> int:
         """Delete one entry by key or all of a category, and return how many went.

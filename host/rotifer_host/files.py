@@ -3,17 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn
 
 from rotifer_host.errors import RotiferError
 
-__all__ = ["make_private_folder", "read_json", "write_atomic"]
+__all__ = ["absolute", "is_file", "is_folder", "make_private_folder", "read_json", "write_atomic"]
 
 _PRIVATE: Final = 0o700
+
+
+def absolute(path: Path, error: Callable[[str], RotiferError]) -> Path:
+    """Return `path` from the root, a link in it staying a link.
+
+    Raises what `error` makes of a relative path whose folder, the current one, is gone.
+    """
+    try:
+        return Path(os.path.abspath(path))  # noqa: PTH100 - Path.absolute keeps `..`, and resolve follows links
+    except OSError as cause:
+        message = f"cannot find {path}: the current folder is gone, or may not be looked into"
+        raise error(message) from cause
+
+
+def is_file(path: Path, error: Callable[[str], RotiferError]) -> bool:
+    """Tell whether `path` is a file, links followed.
+
+    Raises what `error` makes of a path nobody can say that of: in a folder that may
+    not be entered, with a name that is too long, through links that go in a circle.
+    """
+    return stat.S_ISREG(_mode(path, error))
+
+
+def is_folder(path: Path, error: Callable[[str], RotiferError]) -> bool:
+    """Tell whether `path` is a folder, as `is_file` does."""
+    return stat.S_ISDIR(_mode(path, error))
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o666) -> None:
@@ -47,8 +75,8 @@ def make_private_folder(path: Path) -> None:
         path.mkdir(mode=_PRIVATE)
     except FileExistsError:
         mode = path.stat().st_mode
-        if not path.is_dir():
-            raise
+        if not stat.S_ISDIR(mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
         if mode & 0o077:
             path.chmod(_PRIVATE)
 
@@ -72,6 +100,20 @@ def read_json(path: Path, error: Callable[[str], RotiferError]) -> object:
     except ValueError as cause:
         message = f"{path} is not JSON this host reads: {cause}"
     raise error(message)
+
+
+def _mode(path: Path, error: Callable[[str], RotiferError]) -> int:
+    """Return type and permissions of what lies at `path`, 0 when nothing does."""
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except OSError as cause:
+        message = f"cannot look at {path}: {cause.strerror}"
+        raise error(message) from cause
+    except ValueError as cause:
+        message = f"cannot look at {path}: {cause}"
+        raise error(message) from cause
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from fractions import Fraction
 
 from rotifer_host import contract
 from rotifer_host.errors import UsageError
@@ -12,7 +11,7 @@ from rotifer_host.errors import UsageError
 __all__ = ["Limits", "format_size", "parse_size"]
 
 _UNITS = {"KB": contract.KIB, "MB": contract.MIB, "GB": contract.GIB}
-_SIZE = re.compile(r"(?P<number>\d{1,40}(?:\.\d{1,40})?)\s*(?P<unit>KB|MB|GB)", re.IGNORECASE | re.ASCII)
+_SIZE = re.compile(r"(?P<whole>\d{1,40})(?:\.(?P<part>\d{1,40}))?\s*(?P<unit>KB|MB|GB)", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,8 @@ def parse_size(text: str, *, what: str = "size", maximum: int = contract.MAX_QUO
     if match is None:
         message = f"{what} must be a number with KB, MB or GB, for example 512KB or 1.5GB, not {text!r}"
         raise UsageError(message)
-    size = int(Fraction(match["number"]) * _UNITS[match["unit"].upper()])
+    unit, part = _UNITS[match["unit"].upper()], match["part"] or ""
+    size: int = int(match["whole"] + part) * unit // 10 ** len(part)
     if not 0 < size <= maximum:
         message = f"{what} must be more than zero and at most {format_size(maximum)}, not {text!r}"
         raise UsageError(message)

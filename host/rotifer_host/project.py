@@ -24,7 +24,7 @@ from rotifer_host.agent.record import AgentRecord, check_name, create_agent, fin
 from rotifer_host.audit import AuditLog
 from rotifer_host.clock import Clock, SystemClock
 from rotifer_host.errors import AgentError, GeneError, ProjectError, UsageError
-from rotifer_host.files import make_private_folder, read_json
+from rotifer_host.files import absolute, is_file, is_folder, make_private_folder, read_json
 from rotifer_host.gene import Gene
 from rotifer_host.gene.phenotype import PHENOTYPE_FILE
 from rotifer_host.lock import FileLock, Wait
@@ -72,12 +72,12 @@ class ProjectFolder:
 
         Raises `ProjectError`, with code `NO_PROJECT` when there is none.
         """
-        folder = Path(os.path.abspath(start))  # noqa: PTH100 - a link stays a link
-        if not folder.is_dir():
+        folder = absolute(start, _no_project)
+        if not is_folder(folder, ProjectError):
             message = f"there is no folder {folder}"
             raise ProjectError(message, code="NO_PROJECT")
         for candidate in (folder, *folder.parents):
-            if (candidate / PROJECT_FILE).is_file():
+            if is_file(candidate / PROJECT_FILE, ProjectError):
                 return cls(candidate)
         message = f"no {PROJECT_FILE} in {folder} or above it"
         raise ProjectError(
@@ -92,7 +92,7 @@ class ProjectFolder:
         name, `ProjectError` when there is something at `path`.
         """
         check_name(name, "project")
-        path = Path(os.path.abspath(path))  # noqa: PTH100 - the same
+        path = absolute(path, ProjectError)
         draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
         try:
             if os.path.lexists(path) and not (path.is_dir() and not path.is_symlink() and not any(path.iterdir())):
@@ -103,8 +103,8 @@ class ProjectFolder:
                 draft.rename(path)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
-        except OSError as error:
-            message = f"cannot make the project {path}: {error.strerror}"
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            message = f"cannot make the project {path}: {error.strerror if isinstance(error, OSError) else error}"
             raise ProjectError(message) from error
         return cls(path)
 
@@ -112,7 +112,7 @@ class ProjectFolder:
         """Return a gene by name. Raises `UsageError` for a bad name, `GeneError` with code `GENE_NOT_FOUND`."""
         check_name(name, "gene")
         path = self.genes_dir / name
-        if not path.is_dir():
+        if not is_folder(path, GeneError):
             message = f"there is no gene {name} in {self.genes_dir}"
             raise GeneError(message, code="GENE_NOT_FOUND", help="`rotifer list` shows the genes of this project")
         return Gene(path, self.root)
@@ -126,11 +126,7 @@ class ProjectFolder:
         except OSError as error:
             message = f"cannot read {self.genes_dir}: {error.strerror}"
             raise ProjectError(message) from error
-        return [
-            Gene(folder, self.root)
-            for folder in folders
-            if _is_name(folder.name) and (folder / PHENOTYPE_FILE).is_file()
-        ]
+        return [Gene(folder, self.root) for folder in folders if _is_name(folder.name) and _holds_gene(folder)]
 
     def agent(self, name: str) -> AgentRecord:
         """Return an agent by name. Raises `AgentError`: see `find_agent`."""
@@ -160,6 +156,9 @@ class ProjectFolder:
         Raises `UsageError`, `GeneError`, `AgentError` (`AGENT_EXISTS` for a name that is
         taken), and `LockTimeoutError`.
         """
+        if isinstance(genome, str):
+            message = f"genes must be a list of names, not {genome!r}"
+            raise UsageError(message)
         for gene in genome:
             self.gene(gene).phenotype  # noqa: B018 - reading it is the check
         self._make_state_folder("agents")
@@ -172,7 +171,7 @@ class ProjectFolder:
             clock=clock,
             composition=composition,
             memory_quota=contract.DEFAULT_QUOTA_BYTES if memory_quota is None else memory_quota,
-            data_policy=data_policy or DEFAULT_DATA_POLICY,
+            data_policy=DEFAULT_DATA_POLICY if data_policy is None else data_policy,
         )
 
     def memory_path(self, agent_id: str) -> Path:
@@ -201,7 +200,7 @@ class ProjectFolder:
             for name in below:
                 make_private_folder(self.state_dir / name)
         except OSError as error:
-            message = f"cannot use {self.state_dir}: {error.strerror}"
+            message = f"cannot use {error.filename or self.state_dir}: {error.strerror}"
             raise ProjectError(message) from error
 
 
@@ -213,10 +212,21 @@ def module_cache_dir() -> Path:
     """
     chosen = os.environ.get("ROTIFER_CACHE_DIR")
     if chosen:
-        return Path(chosen).absolute()
+        return absolute(Path(chosen), ProjectError)
     import platformdirs  # noqa: PLC0415 - 6 ms, and not always needed
 
     return platformdirs.user_cache_path("rotifer-host", appauthor=False) / "modules"
+
+
+def _no_project(message: str) -> ProjectError:
+    return ProjectError(message, code="NO_PROJECT")
+
+
+def _holds_gene(folder: Path) -> bool:
+    try:
+        return is_file(folder / PHENOTYPE_FILE, GeneError)
+    except GeneError:  # a gene that cannot be read is shown as one
+        return True
 
 
 def _read_project(root: Path) -> tuple[str, Path]:
@@ -241,6 +251,10 @@ def _read_project(root: Path) -> tuple[str, Path]:
 
 
 def _is_inside(folder: str) -> bool:
+    try:
+        os.fsencode(folder)
+    except UnicodeEncodeError:  # half of a surrogate pair: no file has such a name
+        return False
     path = PurePosixPath(folder)
     return folder != "" and "\0" not in folder and not path.is_absolute() and ".." not in path.parts
 

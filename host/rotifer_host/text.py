@@ -13,7 +13,7 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = ["encodable", "indented", "printable", "quoted"]
+__all__ = ["encodable", "indented", "printable", "quoted", "shortened"]
 
 _SUSPECT: Final = re.compile(r"[^\x20-\x7e]+")
 _FIRST_ASTRAL: Final = 0x10000
@@ -51,6 +51,11 @@ def quoted(text: str) -> str:
 def indented(text: str, prefix: str) -> str:
     """Return printable `text` with `prefix` before every line, so that no line can pass for the host's own."""
     return "\n".join(prefix + line for line in printable(text, lines=True).removesuffix("\n").split("\n"))
+
+
+def shortened(text: str, most: int) -> str:
+    """Return `text`, without what comes after `most` characters: what guests say must not flood a message."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
 def encodable(text: str, encoding: str) -> str:

@@ -18,7 +18,7 @@ import pytest
 
 from rotifer_host.cli import main
 
-COMMAND = (sys.executable, "-m", "rotifer_host.cli")
+COMMAND = (sys.executable, "-m", "rotifer_host")
 PHENOTYPE = {"domain": "test", "version": "0.1.0", "inputSchema": {}, "outputSchema": {}}
 COUNTER = Path(__file__).parents[2] / "guest-examples" / "counter"
 

@@ -29,7 +29,7 @@ def examples(ctx: click.Context) -> tuple[str, ...]:
 EXAMPLES = dict.fromkeys(example for ctx in CONTEXTS for example in examples(ctx))
 ECHO = """(module (memory (export "memory") 1)
   (func (export "express") (param i32 i32) (result i32) (local.get 0)))"""
-HEAVY = ("wasmtime", "lmdb", "rich", "msgspec", "orjson", "jsonschema", "cffi", "msgpack", "platformdirs")
+HEAVY = ("wasmtime", "lmdb", "rich", "msgspec", "orjson", "jsonschema", "cffi", "msgpack", "platformdirs", "matplotlib")
 
 
 def test_the_commands_of_the_contract_are_there() -> None:
@@ -47,6 +47,15 @@ def test_the_commands_of_the_contract_are_there() -> None:
         "rotifer agent memory",
         "rotifer agent memory list",
         "rotifer agent memory delete",
+        "rotifer agent memory check",
+        "rotifer bench",
+        "rotifer audit",
+        "rotifer audit show",
+        "rotifer audit verify",
+        "rotifer replay",
+        "rotifer conformance",
+        "rotifer conformance gene",
+        "rotifer conformance host",
         "rotifer doctor",
     ]
 
@@ -60,6 +69,15 @@ def test_every_command_explains_itself(ctx: click.Context) -> None:
     assert {"-C", "--json"} <= {name for option in options for name in option.opts}
     assert any(example.split(" | ")[-1].startswith(ctx.command_path) for example in examples(ctx))
     assert all(f"\n  {example}\n" in ctx.get_help() + "\n" for example in examples(ctx))
+
+
+def test_lists_of_commands_are_not_cut_short() -> None:
+    """Each command is listed with its first sentence whole, however long the others' names are."""
+    groups = {ctx.command_path: " ".join(ctx.get_help().split()) for ctx in commands()}
+    for ctx in commands():
+        if ctx.parent is not None:
+            sentence = " ".join((ctx.command.help or "").split("\n\n")[0].split())
+            assert f" {ctx.command.name} {sentence}".split(". ")[0] in groups[ctx.parent.command_path]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["agent", "run", "-h"], ["--version"], ["agent", "create"]])
@@ -89,8 +107,13 @@ def test_every_example_works(tmp_path: Path, project: Path, add_gene: Callable[[
     programs = tmp_path / "bin"
     programs.mkdir()
     program = programs / "rotifer"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rotifer_host.cli "$@"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rotifer_host "$@"\n', encoding="utf-8")
     program.chmod(0o700)
+    host = project / "my-host"
+    host.write_text(
+        f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rotifer_host.conformance.host_own\n", encoding="utf-8"
+    )
+    host.chmod(0o700)
     add_gene("echo", ECHO)
     (project / "request.json").write_text('{"name": "Ada"}', encoding="utf-8")
     (project / "policy.json").write_text(

@@ -81,3 +81,11 @@ def test_documents_have_a_version(capsys: pytest.CaptureFixture[str]) -> None:
     """A document is one line of JSON that begins with its format version."""
     output.print_document({"a": "é\x1b\x9b"})
     assert capsys.readouterr().out == '{"v": 1, "a": "é\\u001b\\u009b"}\n'
+
+
+def test_foreign_lines_of_an_error_cannot_pass_for_the_hosts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every line of a message, a help or a name in a backtrace but the first is marked as theirs, or no line at all."""
+    output.print_error("TRAP", "a\nerror[OK]: forged\n", "b\nhelp: forged", ("inner\nhelp: forged at 0x1",))
+    assert capsys.readouterr().err == (
+        "error[TRAP]: a\n  | error[OK]: forged\n    at inner\\u000ahelp: forged at 0x1\nhelp: b\n  | help: forged\n"
+    )

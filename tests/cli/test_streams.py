@@ -16,7 +16,7 @@ import pytest
 from rotifer_host.cli import main
 from rotifer_host.cli.app import rotifer as command
 
-COMMAND = (sys.executable, "-m", "rotifer_host.cli")
+COMMAND = (sys.executable, "-m", "rotifer_host")
 FOREVER = """(module
   (import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
   (memory (export "memory") 1)
@@ -44,7 +44,7 @@ def test_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 def test_closed_streams_are_survived(tmp_path: Path) -> None:
     """Without standard output the command fails in one line; without standard error the status still speaks."""
-    line = f'"{sys.executable}" -m rotifer_host.cli'
+    line = f'"{sys.executable}" -m rotifer_host'
     done = subprocess.run(["sh", "-c", f"{line} --help >&-"], capture_output=True, cwd=tmp_path, check=False)
     assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
     assert done.stderr.startswith(b"error[OUTPUT]: ")

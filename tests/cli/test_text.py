@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rotifer_host.text import encodable, indented, printable, quoted
+from rotifer_host.text import encodable, indented, printable, quoted, shortened
 
 HOSTILE = {
     "colour": ("\x1b[31mred\x1b[0m", r"\u001b[31mred\u001b[0m"),
@@ -98,3 +98,9 @@ def test_a_log_cannot_pass_for_the_report() -> None:
 def test_a_narrow_encoding_gets_escapes() -> None:
     """What the terminal's encoding cannot write is escaped, not lost and no error."""
     assert encodable("é 😀 ok", "ascii") == r"\u00e9 \ud83d\ude00 ok"
+
+
+def test_long_text_is_cut_and_says_so() -> None:
+    """What a guest says at length takes a bounded place, and its length is told."""
+    assert shortened("abc", 3) == "abc"
+    assert shortened("abcd", 3) == "abc… (4 characters)"

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
@@ -55,6 +57,16 @@ def test_python_page(tmp_path: Path) -> None:
     run([sys.executable, "-W", "error", "-c", "\n".join([first, make_gene, *rest])], tmp_path)
 
 
+@pytest.mark.parametrize("page", ["docs/testing-a-gene.md", "docs/recordings.md"])
+def test_page_of_commands(tmp_path: Path, page: str) -> None:
+    """Every command of the page can be typed, and its program runs where they leave off."""
+    (commands,) = blocks(page, "sh")
+    run(["/bin/sh", "-euc", commands], tmp_path)
+    project = next(path.parent for path in tmp_path.glob("*/rotifer.json"))
+    for program in blocks(page, "python"):
+        run([sys.executable, "-W", "error", "-c", program], project)
+
+
 def test_readme_example(tmp_path: Path) -> None:
     """The README's two runs of the formatter give the output it shows."""
     example = blocks("README.md", "console")[0]
@@ -76,7 +88,7 @@ def test_readme_example(tmp_path: Path) -> None:
 def test_guests_read_me(tmp_path: Path) -> None:
     """The commands in each example's README work in a project that has the gene."""
     for folder in sorted((ROOT / "guest-examples").iterdir()):
-        if folder.is_dir():
+        if (folder / "phenotype.json").is_file():
             project = tmp_path / folder.name
             run(["rotifer", "init", folder.name], tmp_path)
             shutil.copytree(folder, project / "genes" / folder.name)

@@ -106,10 +106,20 @@ def test_the_composition_follows_from_the_genome(
         ({"composition": "seq"}, "composition seq is not one this host runs"),
         ({"memory_quota": 0}, "memory quota must be"),
         ({"memory_quota": contract.MAX_QUOTA_BYTES + 1}, "memory quota must be"),
+        ({"memory_quota": 1.5}, "memory quota must be"),
+        ({"memory_quota": True}, "memory quota must be"),
+        ({"memory_quota": "50MB"}, "memory quota must be"),
+        ({"data_policy": {}}, "data policy must be a DataPolicy"),
+        ({"data_policy": DataPolicy(0)}, "data policy: maxRetentionDays must be a whole number"),
+        ({"data_policy": DataPolicy(maxRetentionDays=True)}, "data policy: maxRetentionDays must be a whole number"),
+        ({"data_policy": DataPolicy(1, 0, object())}, "autoDeleteOnTermination must be true or false, not 0; anonym"),  # type: ignore[arg-type]
         ({"name": "Scribe"}, "agent name must be"),
+        ({"name": None}, "agent name must be"),
         ({"genome": ["../hello"]}, "gene name must be"),
+        ({"genome": [1]}, "gene name must be"),
+        ({"genome": "hello"}, "genes must be a list of names"),
     ],
-    ids=range(8),
+    ids=range(18),
 )
 def test_arguments_that_do_not_fit_make_no_agent(
     project: ProjectFolder, arguments: dict[str, Any], expected: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import subprocess
 import sys
 import textwrap
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rotifer_host.audit import AuditLine, AuditLog, read_lines
+from rotifer_host.audit import AuditLine, AuditLog, encode_line, read_lines
 from rotifer_host.errors import AuditError, LockTimeoutError
 from rotifer_host.lock import FileLock, Wait
 
@@ -49,12 +50,20 @@ def keys(path: Path) -> list[object]:
 
 def append(log: AuditLog, *names: str, durable: bool = False) -> None:
     """Append a line for each key."""
-    log.append([line(name) for name in names], Wait(), durable=durable)
+    log.append([encode_line(line(name)) for name in names], Wait(), durable=durable)
 
 
 def open_files() -> int:
     """Count this process's open descriptors."""
-    return len(list(Path("/proc/self/fd").iterdir()))
+    return sum(map(_is_open, range(resource.getrlimit(resource.RLIMIT_NOFILE)[0])))
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 @pytest.fixture
@@ -133,6 +142,27 @@ def test_a_log_that_is_moved_away_is_begun_anew(log: AuditLog, remove: str) -> N
             log.path.write_bytes(msgspec.json.encode(line("other")) + b"\n")
     append(log, "new", durable=True)
     assert keys(log.path) == (["other", "new"] if remove == "replace" else ["new"])
+
+
+def test_lines_of_one_transaction_stay_in_one_file(log: AuditLog) -> None:
+    """A log moved away under a held transaction gets the rest of its lines; the next one starts a new file."""
+    append(log, "first")
+    old = log.path.rename(log.path.with_suffix(".old"))
+    log.append([encode_line(line("second"))], Wait(), durable=False, held=True)
+    log.sync()
+    assert keys(old) == ["first", "second"]
+    assert not log.path.exists()
+    append(log, "third")
+    assert keys(log.path) == ["third"]
+
+
+def test_a_tail_torn_by_another_process_is_sealed_in_a_held_transaction(log: AuditLog) -> None:
+    """Held or not, a line never glues itself to what others left."""
+    append(log, "first")
+    with log.path.open("ab") as file:
+        file.write(b'{"key":"to')
+    log.append([encode_line(line("second"))], Wait(), durable=False, held=True)
+    assert [document.get("key") for document in read_lines(log.path)] == ["first", None, "second"]
 
 
 def test_a_whole_folder_deleted_is_an_error_until_it_is_back(tmp_path: Path) -> None:
@@ -246,7 +276,7 @@ def test_the_nth_failing_call_is_an_audit_error_and_breaks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever system call fails, the error is ours, no line is half written, and the next append works."""
-    names = ("open", "fstat", "stat", "pread", "write", "pwrite", "fdatasync", "fsync")
+    names = ("open", "fstat", "stat", "lseek", "pread", "write", "pwrite", "fdatasync", "fsync")
     real = {name: getattr(os, name) for name in names}
 
     def attempt(path: Path, fail_at: int) -> int:
@@ -315,7 +345,7 @@ def test_lines_of_a_log_moved_away_are_flushed_before_it_is_left(
 def test_a_log_that_stays_locked_is_a_timeout(log: AuditLog) -> None:
     """Waiting for another process's lines ends with the caller's patience."""
     with FileLock(log.path.with_suffix(".lock")).held(Wait()), pytest.raises(LockTimeoutError):
-        log.append([line()], Wait(0.01), durable=False)
+        log.append([encode_line(line())], Wait(0.01), durable=False)
     append(log, "a")
 
 

@@ -132,6 +132,8 @@ def test_links_are_recorded_by_the_name_in_the_project(
         ("assembly/index.ts", "npx asc "),
         ("go.mod", "GOOS=wasip1 GOARCH=wasm go build"),
         ("build.zig", "zig build"),
+        ("gene.ts", "npx asc gene.ts"),
+        ("my gene.zig", "zig build-exe 'my gene.zig'"),
         ("my gene.c", "-o gene.wasm 'my gene.c'"),
         ("lib.rs", "rustc --target wasm32-unknown-unknown"),
         ("index.ts", "index.ts has to be built to WebAssembly first"),

@@ -65,7 +65,7 @@ def test_a_private_folder_is_made_or_closed(tmp_path: Path) -> None:
         make_private_folder(path)
         assert path.stat().st_mode & 0o777 == 0o700
     (tmp_path / "file").touch()
-    with pytest.raises(FileExistsError):
+    with pytest.raises(NotADirectoryError):
         make_private_folder(tmp_path / "file")
 
 

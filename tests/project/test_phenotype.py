@@ -172,6 +172,11 @@ def test_created_at_is_milliseconds_or_text(tmp_path: Path, written: object, exp
         ({"type": "strin"}, "inputSchema['type'] is not JSON Schema"),
         ({"properties": {"a": {"minimum": "1"}}}, "inputSchema['properties']['a']['minimum'] is not JSON Schema"),
         ({"required": "a"}, "inputSchema['required'] is not JSON Schema"),
+        ({"$schema": 7}, "inputSchema['$schema'] must be a URI, not 7"),
+        ({"$schema": None}, "inputSchema['$schema'] must be a URI, not null"),
+        ({"$schema": []}, "inputSchema['$schema'] must be a URI, not []"),
+        ({"$schema": {}}, "inputSchema['$schema'] must be a URI, not {}"),
+        ({"$schema": "http://["}, "inputSchema['$schema'] must be a URI, not \"http://[\""),
         ({"$schema": "https://json-schema.org/draft/2020-12/schema", "items": [{}]}, "inputSchema['items'] is not"),
     ],
 )

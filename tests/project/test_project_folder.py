@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rotifer_host.audit import AuditLine
+from rotifer_host.audit import AuditLine, encode_line
 from rotifer_host.errors import GeneError, ProjectError, UsageError
 from rotifer_host.gene import Gene
 from rotifer_host.lock import Wait
@@ -114,11 +114,11 @@ def test_the_root_of_the_file_system_is_looked_at(tmp_path: Path, monkeypatch: p
     """A project in `/` itself is found."""
     asked: list[Path] = []
 
-    def is_file(path: Path) -> bool:
+    def is_file(path: Path, _error: object) -> bool:
         asked.append(path)
         return False
 
-    monkeypatch.setattr(Path, "is_file", is_file)
+    monkeypatch.setattr("rotifer_host.project.is_file", is_file)
     with pytest.raises(ProjectError):
         ProjectFolder.find(tmp_path)
     assert asked[0] == tmp_path / "rotifer.json"
@@ -143,8 +143,9 @@ def test_the_root_of_the_file_system_is_looked_at(tmp_path: Path, monkeypatch: p
         ('{"name": "a", "genes_dir": "/etc"}', "genes_dir must be"),
         ('{"name": "a", "genes_dir": "a/../.."}', "genes_dir must be"),
         ('{"name": "a", "genes_dir": "a\\u0000"}', "genes_dir must be"),
+        ('{"name": "a", "genes_dir": "\\ud800"}', "genes_dir must be"),
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_the_project_file_is_read_or_its_mistake_named(tmp_path: Path, content: str, expected: str | None) -> None:
     """Files of other hosts are read; a wrong field is named together with the file."""
@@ -211,7 +212,7 @@ def test_a_fresh_clone_gets_its_state_when_it_is_needed(project: ProjectFolder) 
         category=None,
         bytes=None,
     )
-    clone.audit.append([line], Wait(), durable=True)
+    clone.audit.append([encode_line(line)], Wait(), durable=True)
     assert {path.name for path in clone.state_dir.iterdir()} == {"audit.jsonl", "audit.lock"}
     assert clone.state_dir.stat().st_mode & 0o777 == 0o700
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in clone.state_dir.iterdir())
@@ -228,7 +229,7 @@ def test_a_file_in_the_state_folder_s_place_is_a_project_error(project: ProjectF
     """What cannot be made is told with the system's reason."""
     shutil.rmtree(project.state_dir)
     project.state_dir.touch()
-    with pytest.raises(ProjectError, match=r"cannot use .*\.rotifer: File exists"):
+    with pytest.raises(ProjectError, match=r"cannot use .*\.rotifer: Not a directory"):
         project.memory_path("id")
 
 

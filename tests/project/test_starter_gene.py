@@ -78,10 +78,11 @@ def test_it_rejects_other_input(greeter: Project, document: Any) -> None:  # any
     assert greeter.agent("greeter").memory().list().entries == ()
 
 
-def test_input_longer_than_its_memory_fails_cleanly(greeter: Project) -> None:
-    """What does not fit the page it keeps for input is an error of the run, not a cut."""
-    result = greeter.agent("greeter").run({"name": "x" * 70_000})
-    assert result.status == "failed"
+@pytest.mark.parametrize("length", [513, 70_000, 2_000_000])
+def test_long_input_is_taken_and_rejected(greeter: Project, length: int) -> None:
+    """Its memory grows by what the input takes, and the name in it is too long."""
+    result = greeter.agent("greeter").run({"name": "x" * length})
+    assert result.status == "rejected"
 
 
 def test_on_its_own_it_says_why_it_cannot(greeter: Project) -> None:

@@ -18,6 +18,7 @@ from rotifer_host.errors import AgentError, UsageError
 from rotifer_host.files import read_json, write_atomic
 from rotifer_host.lock import FileLock, Patience
 from rotifer_host.memory.entry import DEFAULT_DATA_POLICY, DataPolicy
+from rotifer_host.text import quoted
 
 __all__ = ["AgentRecord", "Composition", "check_name", "create_agent", "find_agent", "list_agents", "read_data_policy"]
 
@@ -57,7 +58,12 @@ class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_name(name: str, what: str) -> None:
     """Refuse a name of an agent or a gene that the contract does not allow. Raises `UsageError`."""
-    if not re.fullmatch(contract.NAME_PATTERN, name) or len(name) > contract.MAX_NAME_LENGTH or ".." in name:
+    if (
+        not isinstance(name, str)
+        or not re.fullmatch(contract.NAME_PATTERN, name)
+        or len(name) > contract.MAX_NAME_LENGTH
+        or ".." in name
+    ):
         message = (
             f"{what} name must be lower-case letters, digits, dots, hyphens and underscores, beginning and ending with "
             f"a letter or digit, without two dots in a row, at most {contract.MAX_NAME_LENGTH} long, not {name!r}"
@@ -87,10 +93,14 @@ def create_agent(  # noqa: PLR0913 - all that is asked when an agent is made
     if not genome:
         message = f"agent {name} needs at least one gene"
         raise UsageError(message)
-    if not 0 < memory_quota <= contract.MAX_QUOTA_BYTES:
-        message = f"memory quota must be from 1 to {contract.MAX_QUOTA_BYTES} bytes, not {memory_quota}"
+    if type(memory_quota) is not int or not 0 < memory_quota <= contract.MAX_QUOTA_BYTES:
+        message = f"memory quota must be from 1 to {contract.MAX_QUOTA_BYTES} whole bytes, not {memory_quota!r}"
         raise UsageError(message)
-    kind = composition or _default_composition(genome)
+    if not isinstance(data_policy, DataPolicy):
+        message = f"data policy must be a DataPolicy, not {data_policy!r}"
+        raise UsageError(message)
+    _data_policy(msgspec.structs.asdict(data_policy), partial(_wrong, UsageError, "data policy: "))
+    kind = _default_composition(genome) if composition is None else composition
     problem = _composition_problem(kind, genome)
     if problem:
         raise UsageError(problem)
@@ -134,9 +144,9 @@ def find_agent(folder: Path, name: str) -> AgentRecord:
     if found:
         return found[0]
     if unreadable:
-        message = f"no readable agent is named {name}, and {unreadable[0].message}"
+        message = f"no readable agent is named {quoted(name)}, and {unreadable[0].message}"
         raise AgentError(message) from unreadable[0]
-    message = f"there is no agent named {name}"
+    message = f"there is no agent named {quoted(name)}"
     raise AgentError(message, code="AGENT_NOT_FOUND", help="`rotifer agent list` shows the agents of this project")
 
 
@@ -180,7 +190,7 @@ def _data_policy(document: object, fail: Callable[[list[str]], Exception]) -> Da
         if name not in document:
             errors.append(f"{name} is missing: it must be {rule}")
         elif not _follows(name, document[name]):
-            errors.append(f"{name} must be {rule}, not {json.dumps(document[name])}")
+            errors.append(f"{name} must be {rule}, not {json.dumps(document[name], default=repr)}")
     if errors:
         raise fail(errors)
     return DataPolicy(**document)

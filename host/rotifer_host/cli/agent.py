@@ -11,7 +11,8 @@ import click
 from rotifer_host import contract
 from rotifer_host.cli.common import Command, Group, Session, limit_options, size
 from rotifer_host.cli.memory import memory
-from rotifer_host.cli.output import print_document, print_note, print_text, working
+from rotifer_host.cli.output import print_document, print_error, print_note, print_text, working
+from rotifer_host.cli.record_option import record_options, recorder, tell_recorded
 from rotifer_host.cli.run_input import read_input
 from rotifer_host.cli.run_report import show_run
 from rotifer_host.cli.table import print_table
@@ -19,6 +20,7 @@ from rotifer_host.limits import Limits, format_size
 
 if TYPE_CHECKING:
     import rotifer_host
+    from rotifer_host.errors import AgentError
 
 __all__ = ["agent"]
 
@@ -33,6 +35,11 @@ class _CreateCommand(Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, _repeat_option("--genes", args))
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return the order that works: a NAME after --genes would be taken for a gene."""
+        del ctx
+        return ["NAME", "--genes GENE...", "[OPTIONS]"]
 
 
 def _repeat_option(option: str, args: Sequence[str]) -> list[str]:
@@ -121,15 +128,20 @@ def create(  # noqa: PLR0913 - click passes each option by name
 
 @agent.command("list", examples=["rotifer agent list"])
 @click.pass_obj
-def list_(session: Session) -> None:
-    """List the agents of the project."""
-    agents = session.project().agents()
+def list_(session: Session) -> int:
+    """List the agents of the project; one whose record cannot be read is named, and the exit status is 1."""
+    unreadable: list[AgentError] = []
+    agents = session.project().agents(unreadable.append)
+    status = contract.EXIT_FAILED if unreadable else contract.EXIT_OK
     if session.json:
         print_document({"agents": [_agent_document(each) for each in agents]})
-        return
+    for error in unreadable:
+        print_error(error.code, error.message, error.help)
+    if session.json:
+        return status
     if not agents:
         print_note("no agents yet: rotifer agent create NAME --genes GENE")
-        return
+        return status
     print_table(
         ("agent", "composition", "genes", "quota>", "made", "id"),
         [
@@ -138,6 +150,7 @@ def list_(session: Session) -> None:
         ],
         shorten=("id",),
     )
+    return status
 
 
 @agent.command(
@@ -146,10 +159,12 @@ def list_(session: Session) -> None:
         """rotifer agent run my-agent --input '{"name": "Ada"}'""",
         "rotifer agent run my-agent --input @request.json --json",
         "rotifer agent run my-agent --input @request.json --deadline-ms 500 --max-memory 64MB --durability run",
+        "rotifer agent run my-agent --input @request.json --record run.rec",
     ],
 )
 @click.argument("name")
 @limit_options
+@record_options
 @click.option(
     "--durability",
     type=click.Choice(contract.DURABILITIES),
@@ -169,13 +184,24 @@ def run(  # noqa: PLR0913 - click passes each option by name
     memory_bytes: int,
     recompile: bool,
     call_path: str | None,
+    record: Path | None,
+    without_module: bool,
 ) -> int:
     """Run the agent NAME on one input and show its output, and what the run cost."""
     limits = Limits(fuel=fuel, deadline_ms=deadline_ms, memory_bytes=memory_bytes)
     document = read_input(session, source)
     runner = session.project().agent(name)
+    tape = recorder(session, record, without_module=without_module)
     with working(f"running {name}"):
-        result = runner.run(document, limits=limits, durability=durability, recompile=recompile, call_path=call_path)
+        result = runner.run(
+            document,
+            limits=limits,
+            durability=durability,
+            recompile=recompile,
+            call_path=call_path,
+            record=tape,
+        )
+    tell_recorded(record)
     return show_run(session, result, limits)
 
 

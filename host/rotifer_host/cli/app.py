@@ -8,12 +8,18 @@ import click
 
 import rotifer_host
 from rotifer_host.cli.agent import agent
+from rotifer_host.cli.audit import audit
+from rotifer_host.cli.bench import bench
 from rotifer_host.cli.common import Group, Session
 from rotifer_host.cli.compile_gene import compile_
+from rotifer_host.cli.conformance import conformance
+from rotifer_host.cli.conformance_gene import gene
+from rotifer_host.cli.conformance_host import host
 from rotifer_host.cli.doctor import doctor
 from rotifer_host.cli.init import init
 from rotifer_host.cli.list_genes import list_
 from rotifer_host.cli.output import print_document, print_text
+from rotifer_host.cli.replay import replay
 from rotifer_host.cli.run_gene import run
 
 __all__ = ["rotifer"]
@@ -48,5 +54,7 @@ def rotifer() -> None:
     """
 
 
-for _command in (init, compile_, list_, run, agent, doctor):
+conformance.add_command(gene)
+conformance.add_command(host)
+for _command in (init, compile_, list_, run, agent, bench, audit, replay, conformance, doctor):
     rotifer.add_command(_command)

@@ -6,6 +6,7 @@ library as attributes of `rotifer_host`, which loads what is behind them on use.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,13 @@ import click
 import rotifer_host
 from rotifer_host import contract
 from rotifer_host.cli.output import print_document, print_text
+from rotifer_host.errors import UsageError
 from rotifer_host.limits import parse_size
 
-__all__ = ["Command", "Group", "Session", "limit_options", "size", "wants_json"]
+__all__ = ["Command", "Group", "Session", "budget_options", "limit_options", "log_option", "size", "wants_json"]
 
 _WASM32_BYTES: Final = 4 * contract.GIB
-_POSITIVE: Final = click.IntRange(1, (1 << 63) - 1)
+_LARGEST_LIMIT: Final = (1 << 63) - 1
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -75,6 +77,11 @@ class Command(click.Command):
             error.ctx = error.ctx or ctx
             raise
 
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the first sentence of the help whole: the list of commands wraps it, and cuts nothing."""
+        del limit
+        return super().get_short_help_str(len(self.help or ""))
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, one line each, never wrapped."""
         super().format_epilog(ctx, formatter)
@@ -110,10 +117,31 @@ def size(what: str, *, maximum: int) -> Callable[[str], int]:
     return convert
 
 
+def whole_number(what: str, *, maximum: int) -> Callable[[str], int]:
+    """Return the type of a whole number from 1 to `maximum`; `what` names the option in its errors."""
+
+    def convert(text: str) -> int:
+        if re.fullmatch(r"[0-9]{1,19}", text) and 1 <= int(text) <= maximum:
+            return int(text)
+        message = f"{what} must be a whole number from 1 to {maximum}, not {text!r}"
+        raise UsageError(message)
+
+    return convert
+
+
 def limit_options(function: _Function) -> _Function:
     """Add the options that say how a gene or an agent runs."""
+    call_path = click.option(
+        "--call-path",
+        metavar="PATH",
+        help="How host calls reach Python: native, raw, plain or auto; ROTIFER_CALL_PATH otherwise.",
+    )
+    return budget_options(call_path(function))
+
+
+def budget_options(function: _Function) -> _Function:
+    """Add those of them that a measurement of several call paths has too."""
     for option in (
-        click.option("--call-path", metavar="PATH", help="How host calls reach Python; for measurements."),
         click.option("--recompile", is_flag=True, help="First compile what has changed since it was compiled."),
         click.option(
             "--max-memory",
@@ -126,17 +154,17 @@ def limit_options(function: _Function) -> _Function:
         ),
         click.option(
             "--deadline-ms",
-            type=_POSITIVE,
+            type=whole_number("--deadline-ms", maximum=_LARGEST_LIMIT),
             metavar="N",
-            default=contract.DEFAULT_DEADLINE_MS,
+            default=str(contract.DEFAULT_DEADLINE_MS),
             show_default=True,
             help="Milliseconds the run may take, host calls included.",
         ),
         click.option(
             "--fuel",
-            type=_POSITIVE,
+            type=whole_number("--fuel", maximum=_LARGEST_LIMIT),
             metavar="N",
-            default=contract.DEFAULT_FUEL,
+            default=str(contract.DEFAULT_FUEL),
             show_default=True,
             help="Fuel each gene may burn: about one unit an instruction, more for a host call.",
         ),
@@ -151,6 +179,16 @@ def limit_options(function: _Function) -> _Function:
     ):
         function = option(function)
     return function
+
+
+log_option: Final = click.option(
+    "--log",
+    "older",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A file the audit log was moved to; repeat it, the oldest first.",
+)
 
 
 def _set_directory(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,9 +17,10 @@ import rotifer_host
 from rotifer_host import contract
 from rotifer_host.cli.common import Command, Session
 from rotifer_host.cli.list_genes import gene_states
-from rotifer_host.cli.output import print_document
+from rotifer_host.cli.output import print_document, working
 from rotifer_host.cli.table import Cell, print_table
 from rotifer_host.errors import ModuleError, ProjectError, RotiferError
+from rotifer_host.files import is_file, is_folder
 from rotifer_host.limits import Limits, format_size
 
 __all__ = ["doctor"]
@@ -28,6 +29,13 @@ _OTHERS: Final = 0o077
 _OTHERS_WRITE: Final = 0o022
 _BLOCK: Final = 512
 """Bytes of `st_blocks`: memory files are sparse, their length says nothing."""
+
+_STATE: Final = (
+    ("agents", is_folder, "a folder"),
+    ("memory", is_folder, "a folder"),
+    ("audit.jsonl", is_file, "a file"),
+    ("telemetry.jsonl", is_file, "a file"),
+)
 
 _ECHO: Final = (
     b'(module (memory (export "memory") 1) (func (export "express") (param i32 i32) (result i32) i32.const 0))'
@@ -49,7 +57,8 @@ def doctor(session: Session) -> int:
 
     Works outside a project too, and changes nothing. Exits 1 when something is wrong.
     """
-    findings = [*_installation(), *_surroundings(session)]
+    with working("looking at everything"):
+        findings = [*_installation(), *_surroundings(session)]
     ok = all(finding.ok for finding in findings)
     if session.json:
         print_document({"ok": ok, "findings": [finding._asdict() for finding in findings]})
@@ -69,7 +78,7 @@ def _installation() -> Iterator[Finding]:
     yield Finding("python", ok=True, detail=f"{platform.python_implementation()} {platform.python_version()}")
     yield Finding("platform", ok=True, detail=platform.platform())
     for package in ("wasmtime", "lmdb", "msgspec", "orjson", "cffi"):
-        yield _tried(package, partial(metadata.version, package))
+        yield _tried(package, partial(_version, package))
     yield _tried("sandbox", _run_a_guest)
     yield _tried("module cache", _module_cache)
 
@@ -89,13 +98,19 @@ def _surroundings(session: Session) -> Iterator[Finding]:
     yield _tried("state", lambda: _state(project.root / ".rotifer"))
 
 
+def _version(package: str) -> str:
+    from importlib.metadata import version  # noqa: PLC0415 - takes longer to load than help to show
+
+    return version(package)
+
+
 def _tried(name: str, look: Callable[[], str]) -> Finding:
     """Look at one thing; what it raises is the finding."""
     try:
         return Finding(name, ok=True, detail=look())
     except RotiferError as error:
         return Finding(name, ok=False, detail=error.message)
-    except metadata.PackageNotFoundError:
+    except ModuleNotFoundError:
         return Finding(name, ok=False, detail="not installed")
     except OSError as error:
         return Finding(name, ok=False, detail=str(error))
@@ -146,12 +161,23 @@ def _genes(project: rotifer_host.Project) -> str:
 
 
 def _state(folder: Path) -> str:
-    if not folder.exists():
+    if not os.path.lexists(folder):
         return "none yet"
+    _check_usable(folder, is_folder, "a folder")
     if folder.stat().st_mode & _OTHERS:
-        raise ProjectError(f"others may look into {folder}; type `chmod 700 {folder}`")
+        raise ProjectError(f"others may look into {folder}; type `chmod 700 {shlex.quote(str(folder))}`")
+    for name, kind, what in _STATE:
+        if os.path.lexists(folder / name):
+            _check_usable(folder / name, kind, what)
     parts = (("memory", "memory"), ("audit log", "audit.jsonl"), ("telemetry", "telemetry.jsonl"))
     return ", ".join(f"{name} {format_size(_size(folder / file))}" for name, file in parts)
+
+
+def _check_usable(path: Path, kind: Callable[[Path, Callable[[str], RotiferError]], bool], what: str) -> None:
+    if not kind(path, ProjectError):
+        raise ProjectError(f"{path} is not {what}")
+    if not os.access(path, os.W_OK):
+        raise ProjectError(f"{path} cannot be written, so memory cannot be changed")
 
 
 def _size(path: Path) -> int:

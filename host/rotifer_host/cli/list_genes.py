@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from rotifer_host.cli.common import Command, Session
-from rotifer_host.cli.output import print_document, print_note
+from rotifer_host.cli.output import print_document, print_note, working
 from rotifer_host.cli.table import Cell, print_table
 from rotifer_host.errors import GeneError
 
@@ -37,7 +37,8 @@ class GeneState(NamedTuple):
 def list_(session: Session) -> None:
     """List the genes of the project, and whether they are ready to run."""
     project = session.project()
-    states = gene_states(project.genes())
+    with working("looking at the genes"):
+        states = gene_states(project.genes())
     if session.json:
         print_document(
             {
@@ -56,7 +57,7 @@ def list_(session: Session) -> None:
         )
         return
     if not states:
-        print_note(f"no genes yet: put one into {project.root / 'genes'}")
+        print_note(f"no genes yet: put one into {project.genes_path}")
         return
     print_table(
         ("gene", "domain", "version", "state", "gene id (v2)"),

@@ -12,19 +12,20 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final, TextIO
 
 from rotifer_host import contract
 from rotifer_host.errors import DocumentError
-from rotifer_host.text import encodable, printable
+from rotifer_host.text import encodable, indented, printable
 
 __all__ = [
     "OutputError",
     "colours",
     "discard_output",
     "finish_output",
+    "is_terminal",
     "pretty",
     "print_document",
     "print_error",
@@ -39,6 +40,7 @@ _FRAME_S: Final = 0.1
 _FRAMES: Final = "|/-\\"
 _RED: Final = "\x1b[1;31m"
 _RESET: Final = "\x1b[0m"
+_MARK: Final = "  | "
 
 
 class OutputError(Exception):
@@ -84,18 +86,24 @@ def print_note(text: str) -> None:
     _tell(printable(text, lines=True) + "\n")
 
 
-def print_error(code: str, message: str, help_text: str | None = None) -> None:
-    """Print an error the one way all errors are printed."""
+def print_error(code: str, message: str, help_text: str | None = None, trace: Iterable[str] = ()) -> None:
+    """Print an error the one way all errors are printed; `trace` names the guest's functions, innermost first."""
     red, reset = (_RED, _RESET) if colours(sys.stderr) else ("", "")
-    text = f"{red}error[{code}]:{reset} {printable(message, lines=True)}\n"
+    text = f"{red}error[{code}]:{reset} {_marked(message)}\n"
+    text += "".join(f"    at {printable(frame)}\n" for frame in trace)
     if help_text:
-        text += f"help: {printable(help_text, lines=True)}\n"
+        text += f"help: {_marked(help_text)}\n"
     _tell(text)
+
+
+def _marked(text: str) -> str:
+    """Return text whose second line and those after it cannot pass for an error or a help of the host's."""
+    return indented(text, _MARK).removeprefix(_MARK)
 
 
 def colours(stream: TextIO | None) -> bool:
     """Tell whether to colour: on a terminal that can, unless `NO_COLOR` is set."""
-    return not os.environ.get("NO_COLOR") and _is_terminal(stream)
+    return not os.environ.get("NO_COLOR") and is_terminal(stream)
 
 
 def finish_output() -> None:
@@ -121,7 +129,7 @@ def discard_output() -> None:
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show on a terminal that `what` is going on, once it has taken half a second."""
-    if not _is_terminal(sys.stderr):
+    if not is_terminal(sys.stderr):
         yield
         return
     done = threading.Event()
@@ -152,7 +160,8 @@ def _spin(what: str, done: threading.Event) -> None:
     _tell("\r\x1b[K")
 
 
-def _is_terminal(stream: TextIO | None) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
+    """Tell whether a stream is a terminal that can go back on its line."""
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from rotifer_host.cli.common import Command, Session, limit_options
 from rotifer_host.cli.output import working
+from rotifer_host.cli.record_option import record_options, recorder, tell_recorded
 from rotifer_host.cli.run_input import read_input
 from rotifer_host.cli.run_report import show_run
 from rotifer_host.limits import Limits
@@ -19,10 +22,13 @@ __all__ = ["run"]
         """rotifer run echo --input '{"name": "Ada"}'""",
         """echo '{"name": "Ada"}' | rotifer run echo --input -""",
         "rotifer run echo --input @request.json --fuel 1000000 --json",
+        "rotifer run echo --record echo.rec",
+        "rotifer run echo --record small.rec --without-module",
     ],
 )
 @click.argument("gene")
 @limit_options
+@record_options
 @click.pass_obj
 def run(  # noqa: PLR0913 - click passes each option by name
     session: Session,
@@ -34,6 +40,8 @@ def run(  # noqa: PLR0913 - click passes each option by name
     memory_bytes: int,
     recompile: bool,
     call_path: str | None,
+    record: Path | None,
+    without_module: bool,
 ) -> int:
     """Run one GENE on its own, outside any agent.
 
@@ -43,6 +51,8 @@ def run(  # noqa: PLR0913 - click passes each option by name
     limits = Limits(fuel=fuel, deadline_ms=deadline_ms, memory_bytes=memory_bytes)
     document = read_input(session, source)
     project = session.project()
+    tape = recorder(session, record, without_module=without_module)
     with working(f"running {gene}"):
-        result = project.run_gene(gene, document, limits=limits, recompile=recompile, call_path=call_path)
+        result = project.run_gene(gene, document, limits=limits, recompile=recompile, call_path=call_path, record=tape)
+    tell_recorded(record)
     return show_run(session, result, limits)

@@ -9,6 +9,7 @@ from rotifer_host import contract
 from rotifer_host.cli.common import Session
 from rotifer_host.errors import DocumentError, UsageError
 from rotifer_host.limits import format_size
+from rotifer_host.text import quoted
 
 __all__ = ["read_input"]
 
@@ -24,6 +25,8 @@ def read_input(session: Session, source: str) -> Any:  # noqa: ANN401 - any JSON
     from rotifer_host.sandbox import decode_document  # noqa: PLC0415 - loads the engine
 
     data = _read_bytes(session, source)
+    if not data:
+        raise UsageError("the input is not JSON: it is empty", help=_HELP)
     if len(data) > contract.MAX_INPUT_BYTES:
         message = f"the input is larger than {format_size(contract.MAX_INPUT_BYTES)}"
         raise UsageError(message)
@@ -37,15 +40,14 @@ def read_input(session: Session, source: str) -> Any:  # noqa: ANN401 - any JSON
 def _read_bytes(session: Session, source: str) -> bytes:
     """Return at most one byte more than is allowed."""
     most = contract.MAX_INPUT_BYTES + 1
-    name = "standard input" if source == "-" else source[1:]
     try:
         if source == "-":
             return b"" if sys.stdin is None else sys.stdin.buffer.read(most)
         if source.startswith("@"):
-            with (session.directory / name).open("rb") as file:
+            with (session.directory / source[1:]).open("rb") as file:
                 return file.read(most)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) else error
-        message = f"cannot read the input from {name}: {reason}"
+        message = f"cannot read the input from {'standard input' if source == '-' else quoted(source[1:])}: {reason}"
         raise UsageError(message, help=_HELP) from error
     return source.encode("utf-8", "surrogateescape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 from collections.abc import Sequence
@@ -48,11 +49,12 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str | Cell]], *, s
         cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
         table.add_row(*(Text(printable(cell.text), cell.style) for cell in cells))
     coloured = colours(sys.stdout)
+    drawn = io.StringIO()  # not standard output: rich would flush it, and let its errors through
     console = Console(
+        file=drawn,
         color_system="standard" if coloured else None,
         force_terminal=coloured,
         width=shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else _UNBOUNDED,
     )
-    with console.capture() as captured:
-        console.print(table)
-    print_styled("\n".join(line.rstrip(" ") for line in captured.get().rstrip("\n").split("\n")))
+    console.print(table)
+    print_styled("\n".join(line.rstrip(" ") for line in drawn.getvalue().rstrip("\n").split("\n")))

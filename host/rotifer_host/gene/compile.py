@@ -13,7 +13,7 @@ import msgspec
 from rotifer_host import contract
 from rotifer_host.clock import Clock, SystemClock, rfc3339
 from rotifer_host.errors import GeneError, UsageError
-from rotifer_host.files import write_atomic
+from rotifer_host.files import absolute, write_atomic
 from rotifer_host.gene import sections
 from rotifer_host.gene.gene import Gene
 from rotifer_host.gene.phenotype import PHENOTYPE_FILE
@@ -108,12 +108,19 @@ def _source(gene: Gene, wasm: Path | None) -> Path:
             message = f"gene {gene.name} has no module to compile"
             raise GeneError(message, code="GENE_NO_MODULE", help=how_to_build(gene.path))
         return source
-    source = Path(os.path.abspath(wasm))  # noqa: PTH100 - a link stays a link
+    source = absolute(wasm, UsageError)
     artefact = gene.path / ARTEFACT_FILE
-    if source == artefact or (artefact.exists() and source.exists() and source.samefile(artefact)):
+    if source == artefact or _same_file(source, artefact):
         message = f"{source} is what compiling writes; give the module or the text it is made from"
         raise UsageError(message)
     return source
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):  # one is missing, or reading it says what is wrong
+        return False
 
 
 def _record(gene: Gene, source: Path, digest: str) -> sections.Source:

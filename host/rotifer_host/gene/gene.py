@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from rotifer_host.errors import BadModuleError, GeneError
+from rotifer_host.files import is_file
 from rotifer_host.gene import identity, sections, source
 from rotifer_host.gene.phenotype import Phenotype, read_phenotype
 
@@ -65,7 +66,7 @@ class Gene:
         except BadModuleError as error:
             message = f"{path} was not compiled by this host, or is damaged: {error.message}"
             raise GeneError(message, code="GENE_ARTEFACT", help=self._type(None)) from error
-        if compiled_from is not None and compiled_from.is_file():
+        if compiled_from is not None and is_file(compiled_from, GeneError):
             try:
                 digest = hashlib.sha256(source.read_module_file(compiled_from)).hexdigest()
             except FileNotFoundError:  # gone since the line above

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
+from urllib.parse import urlsplit
 
 from rotifer_host import contract
 from rotifer_host.errors import GeneError
@@ -59,6 +60,10 @@ class Phenotype:
 
         errors = []
         for name, schema in zip(_SCHEMAS, (self.input_schema, self.output_schema), strict=True):
+            draft = schema.get("$schema", "") if isinstance(schema, dict) else ""
+            if not _is_uri(draft):
+                errors.append(f"{name}['$schema'] must be a URI, not {_shown(draft)}")
+                continue
             try:
                 validator_for(schema, default=Draft7Validator).check_schema(schema)
             except SchemaError as error:
@@ -111,6 +116,13 @@ def _refuse(where: Path, errors: list[str]) -> None:
     if errors:
         message = f"{where}: {'; '.join(errors)}"
         raise _error(message)
+
+
+def _is_uri(value: object) -> bool:
+    try:
+        return isinstance(value, str) and urlsplit(value) is not None
+    except ValueError:
+        return False
 
 
 def _shown(value: object) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 from rotifer_host import contract
 from rotifer_host.errors import GeneError
+from rotifer_host.files import is_file
 
 __all__ = ["ARTEFACT_FILE", "RESULT_FILE", "compile_command", "default_source", "how_to_build", "read_module_file"]
 
@@ -23,15 +24,23 @@ _BUILD_COMMANDS: Final = (
     ("assembly/index.ts", "npx asc assembly/index.ts -o gene.wasm -O2"),
     ("go.mod", "GOOS=wasip1 GOARCH=wasm go build -o gene.wasm ."),
     ("build.zig", "zig build -Dtarget=wasm32-freestanding -Doptimize=ReleaseSmall"),
+    ("gene.ts", "npx asc gene.ts -o gene.wasm -O2 --use abort="),
+    (
+        "*.zig",
+        (
+            "zig build-exe {file} -target wasm32-freestanding -O ReleaseSmall -fno-entry"
+            " --export=alloc --export=express -femit-bin=gene.wasm"
+        ),
+    ),
     ("*.rs", "rustc --target wasm32-unknown-unknown --crate-type cdylib -O -o gene.wasm {file}"),
-    ("*.c", "clang --target=wasm32 -Os -nostdlib -Wl,--no-entry -o gene.wasm {file}"),
+    ("*.c", "clang --target=wasm32 -Os -ffreestanding -mbulk-memory -nostdlib -Wl,--no-entry -o gene.wasm {file}"),
 )
 _SCRIPTS: Final = ("index.ts", "index.js", "index.mjs")
 
 
 def default_source(folder: Path) -> Path | None:
-    """Return what compiling uses when no file is given: `gene.wasm`, else `gene.wat`, else None."""
-    return next((path for name in _DEFAULT_SOURCES if (path := folder / name).is_file()), None)
+    """Return what compiling uses when no file is given: `gene.wasm`, else `gene.wat`, else None. Raises `GeneError`."""
+    return next((path for name in _DEFAULT_SOURCES if is_file(path := folder / name, GeneError)), None)
 
 
 def how_to_build(folder: Path) -> str:
@@ -44,7 +53,7 @@ def how_to_build(folder: Path) -> str:
             if "gene.wasm" in build:
                 return f"in {folder} type `{build}`, then `rotifer compile {name}`"
             return f"in {folder} type `{build}`, then `rotifer compile {name} --wasm FILE` with the .wasm file it made"
-    scripts = [script for script in _SCRIPTS if (folder / script).is_file()]
+    scripts = [script for script in _SCRIPTS if is_file(folder / script, GeneError)]
     if scripts:
         return f"{scripts[0]} has to be built to WebAssembly first; then type `rotifer compile {name} --wasm FILE`"
     return f"put gene.wasm or gene.wat into {folder}, or type `rotifer compile {name} --wasm FILE`"
@@ -57,7 +66,7 @@ def compile_command(folder: Path, project: Path, source: Path | None) -> str:
         words += ["--wasm", os.fspath(source)]
     try:
         inside = Path.cwd().is_relative_to(project)
-    except FileNotFoundError:  # the current folder is deleted
+    except OSError:  # the current folder is deleted
         inside = False
     if not inside:
         words += ["-C", os.fspath(project)]
@@ -76,8 +85,8 @@ def read_module_file(path: Path) -> bytes:
             data = file.read(contract.MAX_MODULE_BYTES + 1)
     except FileNotFoundError:
         raise
-    except OSError as error:
-        message = f"cannot read {path}: {error.strerror}"
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        message = f"cannot read {path}: {error.strerror if isinstance(error, OSError) else error}"
         raise GeneError(message) from error
     if len(data) > contract.MAX_MODULE_BYTES:
         message = f"{path} is larger than {contract.MAX_MODULE_BYTES} bytes, the most a module may have"

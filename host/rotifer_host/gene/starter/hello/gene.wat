@@ -14,7 +14,7 @@
   ;;   1024  the write request, built below
   ;;   4096  the host's responses, at most 8192 bytes
   ;;  16384  the output
-  ;;  65536  the input, at most one page
+  ;;  65536  the input
   (memory (export "memory") 2)
   (data (i32.const 0) "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
   (data (i32.const 64) "{\22name\22:\22")                            ;; 9 bytes
@@ -25,8 +25,14 @@
   (data (i32.const 512) "{\22__rotifer_error\22:{\22message\22:\22input must be {\5c\22name\5c\22: a string of 1 to 512 bytes}\22}}\00")
   (data (i32.const 1024) "{\22key\22:\22greeting/last-name\22,\22category\22:\22CONTEXT\22,\22value\22:\22")  ;; 58 bytes
 
-  ;; The host asks where to put the input. A longer one does not fit, and the host says so.
+  ;; The host asks where to put the input: always there, with as many pages behind it as it takes.
   (func (export "alloc") (param $length i32) (result i32)
+    (local $missing i32)
+    (local.set $missing
+      (i32.sub (i32.add (i32.shr_u (local.get $length) (i32.const 16)) (i32.const 2)) (memory.size)))
+    (if (i32.gt_s (local.get $missing) (i32.const 0))
+      (then
+        (if (i32.eq (memory.grow (local.get $missing)) (i32.const -1)) (then (unreachable)))))
     (i32.const 65536))
 
   (func (export "express") (param $input i32) (param $length i32) (result i32)
