@@ -130,6 +130,7 @@ class AuditLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._name = os.fspath(path)
+        self._shown = path.name  # in messages: a guest sees them, and need not see where the project lies
         self._lock = FileLock(path.with_suffix(".lock"))
         self._open: _OpenFile | None = None
 
@@ -208,7 +209,7 @@ class AuditLog:
         tail = os.pread(file.fd, end - start, start)
         cut = tail.rfind(b"\n") + 1
         if start and not cut:
-            message = f"the last line of {self._name} is longer than {_MAX_TORN_BYTES} bytes: not an audit log"
+            message = f"the last line of {self._shown} is longer than {_MAX_TORN_BYTES} bytes: not an audit log"
             raise AuditError(message, help="move the file away; a new one will be started")
         torn, start = tail[cut:], start + cut
         if _decode(torn) is not None:
@@ -232,11 +233,11 @@ class AuditLog:
         return start + len(seal)
 
     def _no_room(self, what: str) -> AuditError:
-        message = f"cannot write the audit log {self._name}: {what}"
+        message = f"cannot write the audit log {self._shown}: {what}"
         return AuditError(message, help="make room on the disk; what the line was for has not been done")
 
     def _fail(self, error: OSError, *, written: bool = False) -> NoReturn:
-        message = f"cannot write the audit log {self._name}: {error.strerror or error}"
+        message = f"cannot write the audit log {self._shown}: {error.strerror or error}"
         failure = AuditError(message, help="what the line was for has not been done")
         failure.written = written
         raise failure from error

@@ -233,7 +233,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
             try:
                 append(log, "b", durable=True)
             except AuditError as error:
-                print(error.message.replace(sys.argv[1], "FILE"))
+                print(error.message.replace(log.path.name, "FILE"))
             assert log.path.stat().st_size == size
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         append(log, "c")

@@ -61,7 +61,8 @@ def mapped(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     except (lmdb.Error, OSError) as error:
-        message = f"cannot {doing} {path.name}: {error}"
+        reason = str(error).replace(os.fspath(path), path.name)  # a guest need not see where the project lies
+        message = f"cannot {doing} {path.name}: {reason}"
         raise StoreError(message) from error
 
 
