@@ -22,9 +22,11 @@ class GuestMemory:
     `detach` there is no memory: nothing fits.
     """
 
-    __slots__ = ("_buffer", "_handle", "_size")
+    __slots__ = ("_buffer", "_handle", "_size", "attached")
 
     def __init__(self) -> None:
+        self.attached = False
+        """Whether there is a memory."""
         self._handle: MemoryHandle | None = None
         self._buffer: Any = b""
         self._size = 0
@@ -32,18 +34,15 @@ class GuestMemory:
     def attach(self, handle: MemoryHandle) -> None:
         """Use this memory from now on."""
         self._handle = handle
+        self.attached = True
         self._refresh()
 
     def detach(self) -> None:
         """Forget the memory, which must happen before its store is closed."""
         self._handle = None
+        self.attached = False
         self._buffer = b""
         self._size = 0
-
-    @property
-    def attached(self) -> bool:
-        """Tell whether there is a memory."""
-        return self._handle is not None
 
     @property
     def size(self) -> int:

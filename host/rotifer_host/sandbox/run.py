@@ -164,7 +164,8 @@ class Run:
         """
         if response_length > capacity:
             raise BufferTooSmallError(f"response needs {response_length} bytes, out_cap is {capacity}")
-        self.charge(response_length)
+        if not self.fuel.charge(response_length * contract.CALL_FUEL_PER_BYTE):
+            raise BudgetExhaustedError("the run's fuel is used up")
         self.admitted = response_length
 
     def forget(self) -> None:

@@ -122,14 +122,15 @@ def exhausted(run: Run, function: PlainFunction, error: BaseException | None) ->
 
 
 def _take_request(run: Run, request_at: int, request_size: int, out: int, capacity: int) -> bytes:
-    if not run.memory.fits(request_at, request_size):
+    memory = run.memory
+    if not memory.fits(request_at, request_size):
         raise InvalidInputError(f"the request, {request_size} bytes at {request_at}, is not inside memory")
-    if not run.memory.fits(out, capacity):
+    if not memory.fits(out, capacity):
         raise InvalidInputError(f"out, {capacity} bytes at {out}, is not inside memory")
     run.charge(request_size)
     if request_size > contract.MAX_REQUEST_BYTES:
         raise InvalidInputError(f"a request has at most {contract.MAX_REQUEST_BYTES} bytes, not {request_size}")
-    return run.memory.read(request_at, request_size) or b""
+    return memory.read(request_at, request_size) or b""
 
 
 def _put_response(run: Run, out: int, response: bytes) -> None:
