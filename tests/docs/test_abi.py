@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
 from rotifer_host import contract, errors
 from rotifer_host.agent.memory_calls import memory_functions
-from rotifer_host.audit import AuditLine
+from rotifer_host.audit import Action, AuditLine
 from rotifer_host.memory.entry import DEFAULT_ACCESS, AccessPolicy, DataPolicy, RetentionPolicy, make_record
 from rotifer_host.sandbox import HostFunction, core_functions, wasi_functions
 from rotifer_host.sandbox.result import GuestError
@@ -173,4 +174,4 @@ def test_words() -> None:
 def test_audit_lines() -> None:
     """Members and actions of an audit line are the code's."""
     assert tuple(column("Audit lines")) == tuple(name for name in AuditLine.__struct_fields__)
-    assert tuple(column("Audit lines", table=1)) == contract.AUDIT_ACTIONS
+    assert tuple(column("Audit lines", table=1)) == contract.AUDIT_ACTIONS == get_args(Action)

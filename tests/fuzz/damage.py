@@ -31,6 +31,7 @@ from rotifer_host.memory import (
     write_request,
 )
 from rotifer_host.store import open_store
+from rotifer_host.store.protocol import Store
 
 AGENT: Final = "agent"
 QUOTA: Final = 1 << 20
@@ -53,21 +54,25 @@ class Nowhere:
         """Drop the event."""
 
 
+def _memory(store: Store) -> AgentMemory:
+    sink = Nowhere()
+    return AgentMemory(
+        agent_id=AGENT,
+        agent_name=AGENT,
+        store=store,
+        audit=sink,
+        telemetry=sink,
+        clock=SystemClock(),
+        quota=QUOTA,
+        policy=DataPolicy(),
+        durability="run",  # one sync
+    )
+
+
 def use(path: Path) -> None:
     """Do everything that can be done with a memory."""
     with open_store(path, agent_id=AGENT, quota=QUOTA) as store:
-        sink = Nowhere()
-        memory = AgentMemory(
-            agent_id=AGENT,
-            agent_name=AGENT,
-            store=store,
-            audit=sink,
-            telemetry=sink,
-            clock=SystemClock(),
-            quota=QUOTA,
-            policy=DataPolicy(),
-            durability="run",  # one sync
-        )
+        memory = _memory(store)
         memory.list()
         memory.query(CALLER, query_request(limit=1000))
         memory.query(CALLER, query_request(key_prefix="1", category="CACHE"))
@@ -86,18 +91,7 @@ def use(path: Path) -> None:
 def make(path: Path, randomness: random.Random) -> None:
     """Make a memory with small and large entries of all categories, some rewritten, some deleted."""
     with open_store(path, agent_id=AGENT, quota=QUOTA) as store:
-        sink = Nowhere()
-        memory = AgentMemory(
-            agent_id=AGENT,
-            agent_name=AGENT,
-            store=store,
-            audit=sink,
-            telemetry=sink,
-            clock=SystemClock(),
-            quota=QUOTA,
-            policy=DataPolicy(),
-            durability="run",  # one sync
-        )
+        memory = _memory(store)
         for number in range(300):
             key, size = str(randomness.randrange(200)), randomness.choice([1, 50, 300, 9000])
             category = randomness.choice(["CACHE", "PATTERN", "CONTEXT", "PREFERENCE"])
