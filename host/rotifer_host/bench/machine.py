@@ -11,7 +11,7 @@ from typing import Final
 import rotifer_host
 from rotifer_host.bench.report import Machine
 
-__all__ = ["describe"]
+__all__ = ["describe", "file_system", "processor"]
 
 _PACKAGES: Final = ("wasmtime", "lmdb", "msgspec", "orjson", "cffi")
 
@@ -20,17 +20,18 @@ def describe(folder: Path) -> Machine:
     """Return processor, system, load, versions, and the file system `folder` lies on."""
     return Machine(
         node=platform.node(),
-        processor=_processor(),
+        processor=processor(),
         cpus=os.cpu_count() or 1,
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=f"{platform.python_implementation()} {platform.python_version()}",
-        file_system=_file_system(folder),
+        file_system=file_system(folder),
         load_before=round(os.getloadavg()[0], 2),
         versions={"rotifer-host": rotifer_host.__version__} | {name: metadata.version(name) for name in _PACKAGES},
     )
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the name of the processor's model."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -39,7 +40,7 @@ def _processor() -> str:
     return next(named, platform.processor() or "unknown")
 
 
-def _file_system(folder: Path) -> str:
+def file_system(folder: Path) -> str:
     """Return the type of the file system with the longest mount point above `folder`."""
     longest, kind = -1, "unknown"
     try:

@@ -22,6 +22,13 @@ __all__ = ["Run", "RunStopped"]
 NOT_ADMITTED = -1
 
 
+def refuse_response(length: int, capacity: int) -> NoReturn:
+    """Raise why a response cannot be had: it is larger than `out`, or the fuel for its bytes is not there."""
+    if length > capacity:
+        raise BufferTooSmallError(f"response needs {length} bytes, out_cap is {capacity}")
+    raise BudgetExhaustedError("the run's fuel is used up")
+
+
 class RunStopped(BaseException):
     """Unwinds the host to end a guest; the reason lies on the run, not here.
 
@@ -162,10 +169,8 @@ class Run:
 
         Raises `BufferTooSmallError` or `BudgetExhaustedError`.
         """
-        if response_length > capacity:
-            raise BufferTooSmallError(f"response needs {response_length} bytes, out_cap is {capacity}")
-        if not self.fuel.charge(response_length * contract.CALL_FUEL_PER_BYTE):
-            raise BudgetExhaustedError("the run's fuel is used up")
+        if response_length > capacity or not self.fuel.charge(response_length * contract.CALL_FUEL_PER_BYTE):
+            refuse_response(response_length, capacity)
         self.admitted = response_length
 
     def forget(self) -> None:

@@ -57,16 +57,12 @@ def answer(  # noqa: PLR0913, PLR0917 - the four numbers of the call
         request = _take_request(run, request_at, request_size, out, capacity)
         received = request_size
         run.admitted = NOT_ADMITTED
-        kept = run.kept
-        again: bytes | None = None
-        if kept is None or function.unchanged_until is None:
-            response = function.handler(run, request, capacity)
-        else:
-            again, version = kept.find(function, request)
-            response = again if again is not None else function.handler(run, request, capacity)
+        kept = None if function.unchanged_until is None else run.kept
+        again, version = (None, 0) if kept is None else kept.find(function, request)
+        response = function.handler(run, request, capacity) if again is None else again
         if run.admitted == NOT_ADMITTED:
             run.admit(len(response), capacity)
-        if kept is not None and function.unchanged_until is not None and again is None:
+        if kept is not None and again is None:
             kept.keep(run, function, request, response, version)
         _put_response(run, out, response)
     except BaseException as error:  # noqa: BLE001 - what is no refusal ends the run

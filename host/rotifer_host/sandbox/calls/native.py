@@ -7,19 +7,18 @@ with its payload, is said by the same Python code as on the other paths.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from wasmtime import Linker
 
 from rotifer_host import contract
-from rotifer_host.errors import BudgetExhaustedError, BufferTooSmallError
 from rotifer_host.sandbox import capi
 from rotifer_host.sandbox.calls import _native
 from rotifer_host.sandbox.calls.exchange import answer, exhausted, explain
 from rotifer_host.sandbox.calls.plain import signature_of
 from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunction, HostFunctions
 from rotifer_host.sandbox.result import CallStats
-from rotifer_host.sandbox.run import Run, RunStopped
+from rotifer_host.sandbox.run import Run, RunStopped, refuse_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,17 +71,15 @@ class NativeDefinition:
     run_type: type[Run] = NativeRun
 
     def __init__(self, linker: Linker, functions: HostFunctions) -> None:
-        exchanges = [function for function in functions if isinstance(function, ExchangeFunction)]
-        self._labels = [function.label for function in exchanges]
-        places = {function.label: index for index, function in enumerate(exchanges)}
+        self._labels: list[str] = []  # of the functions whose calls are counted, by their index
         self._functions = []  # the engine holds their addresses for as long as the linker lives
         for function in functions:
-            exchange = isinstance(function, ExchangeFunction)
-            bound = _bind(function, places[function.label] if isinstance(function, ExchangeFunction) else -1)
+            bound, callback = _bind(function, len(self._labels)), _PLAIN
+            if isinstance(function, ExchangeFunction):
+                callback = _EXCHANGE
+                self._labels.append(function.label)
             name = (function.module, function.name)
-            capi.define_unchecked(
-                linker, name, signature_of(function), _EXCHANGE if exchange else _PLAIN, bound.address
-            )
+            capi.define_unchecked(linker, name, signature_of(function), callback, bound.address)
             self._functions.append(bound)
 
     def enter(self, run: Run, store: Store) -> None:
@@ -111,16 +108,12 @@ class NativeDefinition:
 
 
 def _bind(function: HostFunction, index: int) -> _native.Function:
-    handler: Callable[..., object]
-    if isinstance(function, ExchangeFunction):
-        handler, guard, unchanged_until = function.handler, function.guard, function.unchanged_until
-    else:
-        handler, guard, unchanged_until = function.handler, None, None
+    exchange = function if isinstance(function, ExchangeFunction) else None
     return _native.Function(
         function=function,
-        handler=handler,
-        guard=guard,
-        unchanged_until=unchanged_until,
+        handler=function.handler,
+        guard=None if exchange is None else exchange.guard,
+        unchanged_until=None if exchange is None else exchange.unchanged_until,
         index=index,
         params="".join(_LETTERS[kind] for kind in function.params),
         result="".join(_LETTERS[kind] for kind in function.results),
@@ -141,12 +134,6 @@ def _keep(run: Run, error: BaseException) -> None:
         run.keep(error)
 
 
-def _unfit(length: int, capacity: int) -> NoReturn:
-    if length > capacity:
-        raise BufferTooSmallError(f"response needs {length} bytes, out_cap is {capacity}")
-    raise BudgetExhaustedError("the run's fuel is used up")
-
-
 _EXCHANGE, _PLAIN = _native.bind(
     capi.addresses(_ENGINE_FUNCTIONS),
     contract.CALL_BASE_FUEL,
@@ -156,6 +143,6 @@ _EXCHANGE, _PLAIN = _native.bind(
     _answer,
     explain,
     _keep,
-    _unfit,
+    refuse_response,
     exhausted,
 )

@@ -82,9 +82,7 @@ def _view(address: int) -> memoryview:
 def _bind_exchange(function: ExchangeFunction) -> _Callback:
     def call(_data: int, caller: int, values: int, _count: int) -> int:
         run = _enter(caller)
-        view = _views.get(values)
-        if view is None:
-            view = _view(values)
+        view = _views.get(values) or _view(values)
         view[0] = exchange(run, function, *view.tolist()) & _U32
         return 0
 
@@ -99,9 +97,7 @@ def _bind_plain(function: PlainFunction) -> _Callback:
     def call(_data: int, caller: int, address: int, _count: int) -> int:
         run = _enter(caller)
         if only_i32:
-            view = _views.get(address)
-            if view is None:
-                view = _view(address)
+            view = _views.get(address) or _view(address)
             view[0] = (call_plain(run, function, *view.tolist()) or 0) & _U32
             return 0
         values = _ffi.cast("rotifer_value *", address)
