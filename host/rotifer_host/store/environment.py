@@ -102,7 +102,7 @@ class Environment:
         try:
             self.env.reader_check()
             self._check_pages(self.env)
-            if self.env.stat()["entries"] == 0:
+            if _is_empty(self.env):
                 with self.lock.held(Wait()):
                     _sync_folder(path.parent)  # before the file counts as made: else nobody would try again
                     self._initialise(self.env)
@@ -151,7 +151,7 @@ class Environment:
 
     def _initialise(self, env: lmdb.Environment) -> None:
         with env.begin(write=True) as txn:
-            if env.stat()["entries"] == 0:  # else another process was faster
+            if txn.get(codec.FORMAT_KEY) is None:  # else another process was faster
                 txn.put(codec.FORMAT_KEY, _FORMAT)
                 txn.put(codec.AGENT_KEY, self.agent_id.encode())
                 txn.put(codec.TOTALS_KEY, codec.encode_totals(Totals()))
@@ -231,6 +231,12 @@ class _Registry:
                 env.close()
             elif env is not None:
                 self._unclosable.append(env)
+
+
+def _is_empty(env: lmdb.Environment) -> bool:
+    """Answer as a transaction sees it: `env.stat` tells of a commit before transactions may, and while it is synced."""
+    with env.begin() as txn, txn.cursor() as cursor:
+        return not cursor.first()
 
 
 def _sync_folder(folder: Path) -> None:
