@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.torture.test_system_calls import pytestmark as pytestmark
+from tests.torture import test_system_calls
+
+pytestmark = test_system_calls.pytestmark
 
 _AGENT: Final = "9922ebda-42fd-4213-8c90-073e5ccb7008"
 _OPEN: Final = """
