@@ -179,7 +179,7 @@ def test_host_time_bounds_what_durable_writes_cost(attack: Attack, audit_lines: 
     assert set(report.errors) == {contract.BUDGET_EXHAUSTED}
     lines = audit_lines(agent)
     assert len(lines) == report.count - report.errors[contract.BUDGET_EXHAUSTED]
-    assert set(lines[1:]) == {"update"}
+    assert set(lines[1:]) <= {"update"}  # none where one write took all of the host time
 
 
 def test_fuel_bounds_how_fast_a_guest_can_make_the_audit_log_grow(

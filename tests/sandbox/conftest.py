@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +91,22 @@ def run_guest(sandbox: Callable[..., Sandbox]) -> Callable[..., GuestResult]:
         )
 
     return run
+
+
+@pytest.fixture
+def tickers() -> Callable[[], set[int | None]]:
+    """Return a function that returns the threads of all tickers, by the system's number."""
+    name = "rotifer-ticker"
+
+    def find() -> set[int | None]:
+        found = {thread.native_id for thread in threading.enumerate() if thread.name == name}
+        for task in Path("/proc/self/task").iterdir():
+            with suppress(OSError):  # it has just ended
+                if (task / "comm").read_text(encoding="utf-8").strip() == name:
+                    found.add(int(task.name))
+        return found
+
+    return find
 
 
 @pytest.fixture

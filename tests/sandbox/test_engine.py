@@ -6,11 +6,9 @@ import gc
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 
 import pytest
 from wasmtime import _func
@@ -25,8 +23,6 @@ from rotifer_host.sandbox import (
     Run,
     Sandbox,
     assemble,
-    capi,
-    epoch,
 )
 from rotifer_host.sandbox.active import RUNS
 from rotifer_host.sandbox.engine import engine
@@ -99,6 +95,85 @@ print(run(1, "(unreachable)"))
     assert (done.returncode, done.stdout) == (0, "call faulthandler.enable() before the first sandbox is made\nTRAP\n")
 
 
+def test_small_stack() -> None:
+    """A thread whose stack a guest could overflow is refused before any guest runs; one of a megabyte is not."""
+    done = python("""
+import threading
+from rotifer_host.errors import UsageError
+def deep():
+    try:
+        print(run(1, "(drop (call 0 (i32.const 0) (i32.const 0)))"))
+    except UsageError as error:
+        print(error.message)
+for size in (256, 1024):
+    threading.stack_size(size << 10)
+    thread = threading.Thread(target=deep)
+    thread.start()
+    thread.join()
+""")
+    refusal = "a guest needs a thread with 1 MB of stack; this one has 256 KB"
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{refusal}\nSTACK_OVERFLOW\n", "")
+
+
+def test_small_stack_of_the_main_thread() -> None:
+    """The same holds for the main thread, whose stack is the system's to limit."""
+    done = python("""
+import resource
+from rotifer_host.errors import UsageError
+_, most = resource.getrlimit(resource.RLIMIT_STACK)
+resource.setrlimit(resource.RLIMIT_STACK, (512 << 10, most))
+try:
+    run(1)
+except UsageError as error:
+    print(error.message)
+resource.setrlimit(resource.RLIMIT_STACK, (most, most))
+print(run(1))
+""")
+    refusal = "a guest needs a thread with 1 MB of stack; this one has 512 KB"
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{refusal}\n1\n", "")
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # the child only does what is safe
+def test_fork_in_a_host_call(run_guest: RunGuest, gene: Writer) -> None:
+    """The guest of a host call that forks is the parent's: in the child its run ends as interrupted, at once."""
+    children: list[int] = []
+
+    def fork(_run: Run) -> None:
+        children.append(os.fork())
+
+    limits = Limits(fuel=1 << 60, deadline_ms=300)
+    functions = (PlainFunction("test", "fork", (), (), fork),)
+    imports = '(import "test" "fork" (func $fork))'
+    result = run_guest(gene("(call $fork) (loop (br 0))", imports=imports), functions=functions, limits=limits)
+    if children[0] == 0:
+        os._exit(0 if result.error is not None and result.error.code == "INTERRUPTED" else 1)
+    assert result.error is not None
+    assert result.error.code == "DEADLINE_EXCEEDED"
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+
+
+def test_another_interpreter() -> None:
+    """Another interpreter of the process does not get the native path, and does not take it from the main one."""
+    pytest.importorskip("_xxsubinterpreters", reason="this Python has no module of this name to make interpreters")
+    pytest.importorskip("rotifer_host.sandbox._native", reason="the extension is not built")
+    done = python("""
+import _xxsubinterpreters
+wasm = assemble('(module (import "test" "answer" (func $answer (result i32))) (memory (export "memory") 1)'
+    ' (func (export "express") (param i32 i32) (result i32) (i32.store8 (i32.const 0) (call $answer)) (i32.const 0)))')
+box = Sandbox(HostFunctions((PlainFunction("test", "answer", (), ("i32",), lambda run: ord("7")),)))
+module = box.load(wasm, name="guest")
+other = _xxsubinterpreters.create(isolated=False)
+_xxsubinterpreters.run_string(other, '''
+from rotifer_host.sandbox import available_call_paths
+print(available_call_paths(), flush=True)
+''')
+_xxsubinterpreters.destroy(other)
+print(box.call_path, box.run(module, b"1", limits=Limits(), deadline=Deadline(60_000), host_time=HostTime(60_000),
+    services=None, context={}, logical_ms=0).output)
+""")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['raw', 'plain']\nnative 7\n", "")
+
+
 def test_same_floats_everywhere(run_guest: RunGuest, gene: Writer) -> None:
     """The bits of a NaN that a guest computes are always the same."""
     services: list[bytes] = []
@@ -107,70 +182,6 @@ def test_same_floats_everywhere(run_guest: RunGuest, gene: Writer) -> None:
         (call $peek (i32.const 64) (i32.const 8))"""
     run_guest(gene(body, imports='(import "test" "peek" (func $peek (param i32 i32)))'), services=services)
     assert services == [b"\0\0\xc0\x7f" * 2]
-
-
-def tickers() -> list[threading.Thread]:
-    """Return the ticker's threads."""
-    return [thread for thread in threading.enumerate() if thread.name == "rotifer-ticker"]
-
-
-def wait_for_tickers() -> None:
-    """Wait until every ticker that has no runs has ended."""
-    for thread in tickers():
-        thread.join(10)
-
-
-def test_ticker_runs_while_there_are_runs(run_guest: RunGuest, gene: Writer) -> None:
-    """Runs that follow each other share one ticker thread, which ends when no more come."""
-    wait_for_tickers()
-    for _ in range(20):
-        run_guest(gene())
-    assert len(tickers()) <= 1
-    wait_for_tickers()
-    assert tickers() == []
-    assert engine().ticker._deadlines == {}
-
-
-def test_no_run_goes_without_a_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that comes while the ticker is about to end is ticked for like any other."""
-    ticked = threading.Event()
-    monkeypatch.setattr(capi, "increment_epoch", lambda _engine: ticked.set())
-    monkeypatch.setattr(epoch, "TICK_S", 0.0005)
-    ticker = epoch.Ticker(engine().address)
-    random = Random(1)  # noqa: S311 - only pauses
-    for number in range(500):
-        ticker.add(number, Deadline(60_000))
-        for _ in range(2):  # the first may be the last of a ticker that ends
-            ticked.clear()
-            assert ticked.wait(10)
-        ticker.remove(number)
-        time.sleep(random.uniform(0, 0.005))
-    wait_for_tickers()
-
-
-def test_deadline_between_two_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ticker wakes up when a deadline passes, however far away the next tick is."""
-    ticks: list[float] = []
-    passed = threading.Event()
-    deadlines = [Deadline(400), Deadline(200)]
-
-    def tick(_engine: int) -> None:
-        ticks.append(time.monotonic())
-        if ticks[-1] >= deadlines[0].expiry:
-            passed.set()
-
-    monkeypatch.setattr(capi, "increment_epoch", tick)
-    monkeypatch.setattr(epoch, "TICK_S", 30)
-    ticker = epoch.Ticker(engine().address)
-    for number, deadline in enumerate(deadlines):
-        ticker.add(number, deadline)
-    assert passed.wait(20)
-    assert any(deadlines[1].expiry <= tick < deadlines[0].expiry for tick in ticks)
-    monkeypatch.setattr(epoch, "TICK_S", 0.001)
-    ticker.add(2, Deadline(1))
-    for number in range(3):
-        ticker.remove(number)
-    wait_for_tickers()
 
 
 def resident_bytes() -> int | None:
@@ -217,7 +228,7 @@ def test_runs_leave_nothing(sandbox: Callable[..., Sandbox], gene: Writer) -> No
     assert RUNS == {}
     assert not isinstance(_func.LAST_EXCEPTION, BaseException)
     assert sum(isinstance(thing, Run) for thing in gc.get_objects()) <= objects
-    assert len(tickers()) <= 1
+    assert engine().ticker.runs == 0
     after = resident_bytes()
     if memory is None or after is None:
         pytest.skip("no /proc: whether memory grows cannot be measured")

@@ -326,6 +326,22 @@ def test_response_that_was_not_admitted(run_guest: RunGuest, gene: Writer) -> No
         run_guest(one_call(gene, (0, 0, 4096, 4096)), functions=function(broken))
 
 
+def test_response_admitted_for_a_larger_out(run_guest: RunGuest, gene: Writer) -> None:
+    """A handler that has its response admitted for more room than there is is a bug, and nothing is written."""
+    services: list[object] = []
+
+    def broken(run: Run, _request: bytes, capacity: int) -> bytes:
+        run.admit(capacity + 1, capacity + 1)
+        run.services.append(run.memory.read(4096, 3))
+        return bytes(capacity + 1)
+
+    with pytest.raises(RuntimeError, match="3 bytes after 3"):
+        run_guest(one_call(gene, (0, 0, 4096, 2)), functions=function(broken), services=services)
+    with pytest.raises(RuntimeError, match="65537 bytes after 65537"):
+        run_guest(one_call(gene, (0, 0, 0, PAGE), pages="1 1"), functions=function(broken), services=services)
+    assert services == [b"..."] * 2
+
+
 def test_call_from_the_start_function(run_guest: RunGuest, gene: Writer) -> None:
     """A start function's calls reach its memory, before there is an instance."""
     services: list[object] = []

@@ -66,6 +66,15 @@ def test_deadline_in_a_loop_of_host_calls(run_guest: RunGuest, gene: Writer) -> 
     assert code(result) == ("limit", "DEADLINE_EXCEEDED")
 
 
+@pytest.mark.parametrize("ms", [1 << 58, (1 << 63) - 1])
+def test_limits_beyond_all_time(run_guest: RunGuest, gene: Writer, ms: int) -> None:
+    """A deadline and a host time that no clock reaches in nanoseconds are as good as none."""
+    limits = Limits(deadline_ms=ms, host_time_ms=ms)
+    services: list[int] = []
+    result = run_guest(gene("(call $note (i32.const 1))", imports=CALLS), limits=limits, services=services)
+    assert (code(result), services) == (("ok", None), [1])
+
+
 def test_deadline_passed_before_the_run(run_guest: RunGuest, gene: Writer) -> None:
     """A run whose time is up at the start does not run at all."""
     deadline = Deadline(1)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from rotifer_host.contract import MAX_MODULE_BYTES
 from rotifer_host.errors import BadModuleError, UnknownImportError, UsageError
+from rotifer_host.limits import Limits
 from rotifer_host.sandbox import (
+    Deadline,
     ExchangeFunction,
     HostFunctions,
+    HostTime,
     ModuleInfo,
     Sandbox,
     assemble,
@@ -202,6 +207,33 @@ def test_call_path_names() -> None:
     assert Sandbox(HostFunctions()).call_path == available_call_paths()[0]
     with pytest.raises(UsageError, match=r"auto, .*plain.*, not 'fast'"):
         Sandbox(HostFunctions(), call_path="fast")
+
+
+@pytest.mark.parametrize("call_path", available_call_paths())
+def test_module_outlives_its_sandbox(call_path: str) -> None:
+    """A module calls the host functions of the sandbox that loaded it, gone or not, whichever runs it."""
+    calls = [
+        ExchangeFunction("test", f"call{number}", lambda _run: None, lambda _run, _request, _capacity: b"[7]")
+        for number in range(100)
+    ]
+    imports = '(import "test" "call99" (func $call (param i32 i32 i32 i32) (result i32)))'
+    express = """(func (export "express") (param i32 i32) (result i32)
+        (drop (call $call (i32.const 0) (i32.const 0) (i32.const 64) (i32.const 3))) (i32.const 64))"""
+    wasm = assemble(f"(module {imports} {MEMORY} {express})")
+    module = Sandbox(HostFunctions(tuple(calls)), call_path=call_path).load(wasm, name="guest")
+    del calls
+    gc.collect()
+    result = Sandbox(HostFunctions(), call_path=call_path).run(
+        module,
+        b"1",
+        limits=Limits(),
+        deadline=Deadline(60_000),
+        host_time=HostTime(60_000),
+        services=None,
+        context={},
+        logical_ms=0,
+    )
+    assert (result.output, result.host_calls["test.call99"].count) == ([7], 1)
 
 
 def test_two_functions_of_one_name() -> None:

@@ -6,6 +6,7 @@ are called on, which is the thread that runs the guest.
 
 from __future__ import annotations
 
+import os
 from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,18 @@ __all__ = ["RUNS", "enter", "leave"]
 
 RUNS: Final[dict[int, Run]] = {}
 """The innermost run of each thread, by `threading.get_ident()`."""
+
+
+def _after_fork() -> None:
+    """In a forked child: the runs of other threads are not here, and this thread's is the parent's to finish."""
+    for thread, run in list(RUNS.items()):
+        if thread == get_ident():
+            run.deadline.cancel()
+        else:
+            del RUNS[thread]
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def enter(run: Run) -> Run | None:

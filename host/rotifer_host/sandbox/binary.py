@@ -8,8 +8,9 @@ for, such as a SIMD vector in the signature of an import.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+import msgspec
 
 __all__ = ["Binary", "Export", "FunctionType", "Import", "MemoryType", "Reader", "read_binary"]
 
@@ -66,17 +67,16 @@ class Export(NamedTuple):
     """Among all things of this kind, imported ones first."""
 
 
-@dataclass(slots=True)
-class Binary:
+class Binary(msgspec.Struct):
     """The border of a module."""
 
-    imports: list[Import] = field(default_factory=list)
-    exports: dict[str, Export] = field(default_factory=dict)
-    functions: list[FunctionType] = field(default_factory=list)
+    imports: list[Import] = msgspec.field(default_factory=list)
+    exports: dict[str, Export] = msgspec.field(default_factory=dict)
+    functions: list[FunctionType] = msgspec.field(default_factory=list)
     """By index: imported functions come first."""
     imported_functions: int = 0
-    memories: list[MemoryType] = field(default_factory=list)
-    types: list[FunctionType] = field(default_factory=list)
+    memories: list[MemoryType] = msgspec.field(default_factory=list)
+    types: list[FunctionType] = msgspec.field(default_factory=list)
 
 
 def read_binary(wasm: bytes) -> Binary:

@@ -2,7 +2,7 @@
 
 wasmtime-py's own calls report an exception of a host function through one slot for
 the whole process, so that a thread can be handed another thread's exception, and
-they spend more time than a small guest runs. Here a store is an integer, every
+they spend more time than a small guest runs. Here engines and stores are integers, every
 failure is read from the engine's own error or trap, and nothing is global.
 
 Functions that run guest code release the interpreter lock: guests then run side by
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
-from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_size_t, c_uint8, c_uint32, c_void_p
 from typing import Any, Final, NamedTuple
 
 from wasmtime import Caller, Config, FuncType, InstancePre, Linker, Memory, TrapCode
@@ -25,66 +25,57 @@ from wasmtime import _func as wasmtime_func
 from rotifer_host.sandbox._ffi import ffi
 
 __all__ = [
+    "EXTERN_MEMORY",
     "LIBRARY_PATH",
+    "MOST_TABLES",
     "Failure",
-    "GuestFunction",
     "MemoryHandle",
-    "Store",
     "addresses",
     "caller_memory",
     "define_unchecked",
+    "engine_address",
+    "failure",
     "forget_exception",
+    "function",
     "increment_epoch",
+    "linked_address",
+    "locked",
     "memory_of_caller",
     "new_error",
     "new_trap",
+    "raise_unexpected",
+    "shared_engine",
+    "unlocked",
     "use_pool",
 ]
 
-_EXTERN_FUNC: Final = bindings.WASMTIME_EXTERN_FUNC.value
-_EXTERN_MEMORY: Final = bindings.WASMTIME_EXTERN_MEMORY.value
+EXTERN_MEMORY: Final = bindings.WASMTIME_EXTERN_MEMORY.value
 _MAX_FRAMES: Final = 32
 _LONGEST_NAME: Final = 500
 _NO_OFFSET: Final = c_size_t(-1).value  # of the frame a stack overflow was found in
-_MEMORY_LIMIT: Final = 1
-_INSTANCE_LIMIT: Final = 1
-_TABLE_LIMIT: Final = 16
+MOST_TABLES: Final = 16
+"""Tables an instance may have; it has one memory."""
 _MAX_INSTANCE_BYTES: Final = 16 << 20
 _RESIDENT_BYTES: Final = 1 << 20
 _POOLED_TABLE_ELEMENTS: Final = 1_000_000  # far above the limit of a run, which is what refuses a table
 
-_unlocked = bindings.dll
-LIBRARY_PATH: Final[str] = _unlocked._name  # noqa: SLF001 - where the engine was loaded from
-_locked = ctypes.PyDLL(None, handle=_unlocked._handle)  # noqa: SLF001 - the way to open it once
+unlocked: Final = bindings.dll
+"""The engine's functions, called without the interpreter lock."""
+LIBRARY_PATH: Final[str] = unlocked._name  # noqa: SLF001 - where the engine was loaded from
+locked: Final = ctypes.PyDLL(None, handle=unlocked._handle)  # noqa: SLF001 - the way to open it once
+"""The same, called with it."""
 
 
-def _function(library: ctypes.CDLL, name: str, result: object, *parameters: object) -> Callable[..., Any]:
-    function = library[name]  # a function object of our own: wasmtime-py's keep their argument types
-    function.restype = result  # type: ignore[assignment]
-    function.argtypes = parameters  # type: ignore[assignment]
-    return function
+def function(library: ctypes.CDLL, name: str, result: object, *parameters: object) -> Callable[..., Any]:
+    """Return a function of the engine, with its C types."""
+    found = library[name]  # a function object of our own: wasmtime-py's keep their argument types
+    found.restype = result  # type: ignore[assignment]
+    found.argtypes = parameters  # type: ignore[assignment]
+    return found
 
 
-class _Value(ctypes.Union):
-    _fields_ = (("i32", c_int32), ("u32", c_uint32), ("i64", c_int64), ("size", c_uint64 * 2))
-
-
-_store_new = _function(_locked, "wasmtime_store_new", c_void_p, c_void_p, c_void_p, c_void_p)
-_store_delete = _function(_unlocked, "wasmtime_store_delete", None, c_void_p)
-_store_context = _function(_locked, "wasmtime_store_context", c_void_p, c_void_p)
-_store_limiter = _function(_locked, "wasmtime_store_limiter", None, c_void_p, *[c_int64] * 5)
-_epoch_callback = _function(
-    _locked, "wasmtime_store_epoch_deadline_callback", None, c_void_p, c_void_p, c_void_p, c_void_p
-)
-_set_epoch_deadline = _function(_locked, "wasmtime_context_set_epoch_deadline", None, c_void_p, c_uint64)
-_set_data = _function(_locked, "wasmtime_context_set_data", None, c_void_p, c_void_p)
-_set_fuel = _function(_locked, "wasmtime_context_set_fuel", c_void_p, c_void_p, c_uint64)
-_get_fuel = _function(_locked, "wasmtime_context_get_fuel", c_void_p, c_void_p, POINTER(c_uint64))
-_instantiate = _function(
-    _unlocked, "wasmtime_instance_pre_instantiate", c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)
-)
-_define_unchecked = _function(
-    _locked,
+_define_unchecked = function(
+    locked,
     "wasmtime_linker_define_func_unchecked",
     c_void_p,
     c_void_p,
@@ -97,39 +88,27 @@ _define_unchecked = _function(
     c_void_p,
     c_void_p,
 )
-_caller_context = _function(_locked, "wasmtime_caller_context", c_void_p, c_void_p)
-_caller_export = _function(_locked, "wasmtime_caller_export_get", c_bool, c_void_p, c_char_p, c_size_t, c_void_p)
-_trap_new = _function(_locked, "wasmtime_trap_new", c_void_p, c_char_p, c_size_t)
-_export_get = _function(
-    _locked, "wasmtime_instance_export_get", c_bool, c_void_p, c_void_p, c_char_p, c_size_t, c_void_p
-)
-_call = _function(
-    _unlocked,
-    "wasmtime_func_call_unchecked",
-    c_void_p,
-    c_void_p,
-    c_void_p,
-    POINTER(_Value),
-    c_size_t,
-    POINTER(c_void_p),
-)
-_memory_data = _function(_locked, "wasmtime_memory_data", c_void_p, c_void_p, c_void_p)
-_memory_data_size = _function(_locked, "wasmtime_memory_data_size", c_size_t, c_void_p, c_void_p)
-_engine_increment_epoch = _function(_locked, "wasmtime_engine_increment_epoch", None, c_void_p)
+_caller_context = function(locked, "wasmtime_caller_context", c_void_p, c_void_p)
+_caller_export = function(locked, "wasmtime_caller_export_get", c_bool, c_void_p, c_char_p, c_size_t, c_void_p)
+_trap_new = function(locked, "wasmtime_trap_new", c_void_p, c_char_p, c_size_t)
+_memory_data = function(locked, "wasmtime_memory_data", c_void_p, c_void_p, c_void_p)
+_memory_data_size = function(locked, "wasmtime_memory_data_size", c_size_t, c_void_p, c_void_p)
+_engine_clone = function(locked, "wasmtime_engine_clone", c_void_p, c_void_p)
+_engine_increment_epoch = function(locked, "wasmtime_engine_increment_epoch", None, c_void_p)
 
-_error_new = _function(_locked, "wasmtime_error_new", c_void_p, c_char_p)
-_error_delete = _function(_locked, "wasmtime_error_delete", None, c_void_p)
-_error_message = _function(_locked, "wasmtime_error_message", None, c_void_p, c_void_p)
-_error_trace = _function(_locked, "wasmtime_error_wasm_trace", None, c_void_p, c_void_p)
-_trap_delete = _function(_locked, "wasm_trap_delete", None, c_void_p)
-_trap_message = _function(_locked, "wasm_trap_message", None, c_void_p, c_void_p)
-_trap_trace = _function(_locked, "wasm_trap_trace", None, c_void_p, c_void_p)
-_trap_code = _function(_locked, "wasmtime_trap_code", c_bool, c_void_p, POINTER(c_uint8))
-_frame_name = _function(_locked, "wasmtime_frame_func_name", c_void_p, c_void_p)
-_frame_index = _function(_locked, "wasm_frame_func_index", c_uint32, c_void_p)
-_frame_offset = _function(_locked, "wasm_frame_module_offset", c_size_t, c_void_p)
-_frames_delete = _function(_locked, "wasm_frame_vec_delete", None, c_void_p)
-_bytes_delete = _function(_locked, "wasm_byte_vec_delete", None, c_void_p)
+_error_new = function(locked, "wasmtime_error_new", c_void_p, c_char_p)
+_error_delete = function(locked, "wasmtime_error_delete", None, c_void_p)
+_error_message = function(locked, "wasmtime_error_message", None, c_void_p, c_void_p)
+_error_trace = function(locked, "wasmtime_error_wasm_trace", None, c_void_p, c_void_p)
+_trap_delete = function(locked, "wasm_trap_delete", None, c_void_p)
+_trap_message = function(locked, "wasm_trap_message", None, c_void_p, c_void_p)
+_trap_trace = function(locked, "wasm_trap_trace", None, c_void_p, c_void_p)
+_trap_code = function(locked, "wasmtime_trap_code", c_bool, c_void_p, POINTER(c_uint8))
+_frame_name = function(locked, "wasmtime_frame_func_name", c_void_p, c_void_p)
+_frame_index = function(locked, "wasm_frame_func_index", c_uint32, c_void_p)
+_frame_offset = function(locked, "wasm_frame_module_offset", c_size_t, c_void_p)
+_frames_delete = function(locked, "wasm_frame_vec_delete", None, c_void_p)
+_bytes_delete = function(locked, "wasm_byte_vec_delete", None, c_void_p)
 
 
 class Failure(NamedTuple):
@@ -142,109 +121,6 @@ class Failure(NamedTuple):
     """`function at 0xOFFSET` lines, innermost first; the names are the guest's own text."""
 
 
-class GuestFunction(NamedTuple):
-    """An exported function of an instance."""
-
-    handle: ctypes.Structure
-    result: bool
-
-
-class Store:
-    """One guest's store. Used by one thread; closed exactly once; never used afterwards."""
-
-    __slots__ = ("_context", "_instance", "_pointer", "_trap")
-
-    def __init__(self, engine: int, epoch_callback: int, *, memory_bytes: int, table_elements: int) -> None:
-        self._pointer = _store_new(engine, None, None)
-        self._context = _store_context(self._pointer)
-        self._instance = bindings.wasmtime_instance_t()
-        self._trap = c_void_p()
-        _store_limiter(self._pointer, memory_bytes, table_elements, _INSTANCE_LIMIT, _TABLE_LIMIT, _MEMORY_LIMIT)
-        _epoch_callback(self._pointer, epoch_callback, None, None)
-        _set_epoch_deadline(self._context, 1)
-
-    @property
-    def context(self) -> int:
-        """Address of the store's context."""
-        self._check_open()
-        return int(self._context)
-
-    def set_data(self, address: int) -> None:
-        """Let callbacks find what lies at this address, which must outlive the store."""
-        _set_data(self._context, address)
-
-    def close(self) -> None:
-        """Free the store with everything in it: views of its memory must be gone."""
-        pointer, self._pointer = self._pointer, None
-        _store_delete(pointer)
-
-    @property
-    def fuel(self) -> int:
-        """Fuel left; may be set, from inside a host call too."""
-        self._check_open()
-        left = c_uint64()
-        _raise_unexpected(_get_fuel(self._context, byref(left)))
-        return left.value
-
-    @fuel.setter
-    def fuel(self, fuel: int) -> None:
-        self._check_open()
-        _raise_unexpected(_set_fuel(self._context, fuel))
-
-    def instantiate(self, module: InstancePre) -> Failure | None:
-        """Make the instance, running its start function."""
-        pointer = ctypes.cast(module.ptr(), c_void_p)
-        error = _instantiate(pointer, self._context, byref(self._instance), byref(self._trap))
-        return self._failure(error)
-
-    def function(self, name: str, *, result: bool) -> GuestFunction:
-        """Return an exported function that is known to take i32s and return one i32, or with `result` False nothing."""
-        return GuestFunction(self._export(name, _EXTERN_FUNC).of.func, result)
-
-    def memory(self, name: str) -> MemoryHandle:
-        """Return an exported memory that is known to exist."""
-        return MemoryHandle(self._context, self._export(name, _EXTERN_MEMORY).of.memory)
-
-    def call(self, function: GuestFunction, *arguments: int) -> int | Failure:
-        """Call with i32 arguments; returns the signed i32 result, 0 for a function without one."""
-        slots = max(len(arguments), int(function.result))
-        values = (_Value * (slots or 1))()
-        for value, argument in zip(values, arguments, strict=False):
-            value.u32 = argument
-        error = _call(self._context, byref(function.handle), values, slots, byref(self._trap))
-        return self._failure(error) or (int(values[0].i32) if function.result else 0)
-
-    def _check_open(self) -> None:
-        if self._pointer is None:  # a host function kept its run for longer than the run
-            raise RuntimeError("the run has ended")
-
-    def _export(self, name: str, kind: int) -> bindings.wasmtime_extern_t:
-        encoded = name.encode()
-        item = bindings.wasmtime_extern_t()
-        found = _export_get(self._context, byref(self._instance), encoded, len(encoded), byref(item))
-        if not found or int(item.kind) != kind:
-            message = f"no export {name} of the expected kind"
-            raise LookupError(message)
-        return item  # functions and memories are plain handles: nothing to free
-
-    def _failure(self, error: int | None) -> Failure | None:
-        trap, self._trap.value = self._trap.value, None
-        if error:
-            try:
-                return Failure(None, _text(_error_message, error), _backtrace(_error_trace, error))
-            finally:
-                _error_delete(error)
-        if trap:
-            try:
-                code = c_uint8()
-                known = _trap_code(trap, byref(code))
-                message = _text(_trap_message, trap).rstrip("\0")
-                return Failure(TrapCode(code.value) if known else None, message, _backtrace(_trap_trace, trap))
-            finally:
-                _trap_delete(trap)
-        return None
-
-
 class MemoryHandle:
     """An instance's linear memory, valid until its store is closed."""
 
@@ -254,11 +130,6 @@ class MemoryHandle:
         self._context = context
         self._memory = memory
         self._reference = byref(memory)
-
-    @classmethod
-    def at(cls, context: int, memory: bytes) -> MemoryHandle:
-        """Return a handle from the engine's own bytes."""
-        return cls(context, bindings.wasmtime_memory_t.from_buffer_copy(memory))
 
     @property
     def size(self) -> int:
@@ -282,7 +153,7 @@ def caller_memory(caller: Caller) -> MemoryHandle | None:
 def memory_of_caller(caller: int) -> MemoryHandle | None:
     """Return the calling instance's `memory`, from a callback that gets addresses."""
     item = bindings.wasmtime_extern_t()
-    if not _caller_export(caller, b"memory", 6, byref(item)) or int(item.kind) != _EXTERN_MEMORY:
+    if not _caller_export(caller, b"memory", 6, byref(item)) or int(item.kind) != EXTERN_MEMORY:
         return None
     return MemoryHandle(_caller_context(caller), item.of.memory)
 
@@ -293,10 +164,10 @@ def use_pool(config: Config, slots: int) -> None:
     for name, value in (
         ("total_core_instances", slots),
         ("max_core_instance_size", _MAX_INSTANCE_BYTES),
-        ("total_memories", 2 * slots * _MEMORY_LIMIT),  # a table of externrefs takes one for its heap
-        ("max_memories_per_module", _MEMORY_LIMIT),
-        ("total_tables", slots * _TABLE_LIMIT),
-        ("max_tables_per_module", _TABLE_LIMIT),
+        ("total_memories", 2 * slots),  # a table of externrefs takes one for its heap
+        ("max_memories_per_module", 1),
+        ("total_tables", slots * MOST_TABLES),
+        ("max_tables_per_module", MOST_TABLES),
         ("table_elements", _POOLED_TABLE_ELEMENTS),
         ("linear_memory_keep_resident", _RESIDENT_BYTES),
         ("table_keep_resident", _RESIDENT_BYTES),
@@ -315,7 +186,7 @@ def define_unchecked(linker: Linker, name: tuple[str, str], signature: FuncType,
     the address of a trap.
     """
     owner, encoded = (part.encode() for part in name)
-    _raise_unexpected(
+    raise_unexpected(
         _define_unchecked(
             ctypes.cast(linker.ptr(), c_void_p),
             owner,
@@ -338,7 +209,7 @@ def new_trap() -> int:
 
 def addresses(names: Iterable[str]) -> dict[str, int]:
     """Return where functions of the engine lie, for code that calls them without linking against it."""
-    return {name: ctypes.cast(_unlocked[name], c_void_p).value or 0 for name in names}
+    return {name: ctypes.cast(unlocked[name], c_void_p).value or 0 for name in names}
 
 
 def increment_epoch(engine: int) -> None:
@@ -346,14 +217,42 @@ def increment_epoch(engine: int) -> None:
     _engine_increment_epoch(engine)
 
 
+def shared_engine(engine: int) -> int:
+    """Return another reference to an engine, for code that must be able to use it for ever."""
+    return int(_engine_clone(engine))
+
+
 def engine_address(engine: WasmtimeEngine) -> int:
     """Return the engine as the integer the functions here take."""
     return ctypes.cast(engine.ptr(), c_void_p).value or 0
 
 
+def linked_address(linked: InstancePre) -> int:
+    """Return a linked module as the integer that a store takes; it must outlive the store."""
+    return ctypes.cast(linked.ptr(), c_void_p).value or 0
+
+
 def new_error() -> int:
     """Return a fresh error, which a callback hands to the engine to end the guest."""
     return int(_error_new(b"ended by the host"))
+
+
+def failure(error: int | None, trap: int | None) -> Failure | None:
+    """Return why guest code did not return, if either is there, and free it."""
+    if error:
+        try:
+            return Failure(None, _text(_error_message, error), _backtrace(_error_trace, error))
+        finally:
+            _error_delete(error)
+    if trap:
+        try:
+            code = c_uint8()
+            known = _trap_code(trap, byref(code))
+            message = _text(_trap_message, trap).rstrip("\0")
+            return Failure(TrapCode(code.value) if known else None, message, _backtrace(_trap_trace, trap))
+        finally:
+            _trap_delete(trap)
+    return None
 
 
 def forget_exception(kind: type[BaseException]) -> None:
@@ -362,7 +261,8 @@ def forget_exception(kind: type[BaseException]) -> None:
         wasmtime_func.LAST_EXCEPTION = None
 
 
-def _raise_unexpected(error: int | None) -> None:
+def raise_unexpected(error: int | None) -> None:
+    """Raise `RuntimeError` for an error of the engine that its settings rule out."""
     if error:  # only for an engine without fuel, which the one configuration rules out
         message = _text(_error_message, error)
         _error_delete(error)

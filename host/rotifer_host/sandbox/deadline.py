@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from array import array
 from time import monotonic
+from typing import Final
 
 from rotifer_host.errors import BudgetExhaustedError
+from rotifer_host.sandbox.result import Ending
 
-__all__ = ["Deadline", "HostTime"]
+__all__ = ["Deadline", "HostTime", "out_of_host_time", "overdue"]
+
+_LATEST_NS: Final = (1 << 63) - 1
+"""What a call path in C can hold; three hundred years."""
 
 
 class Deadline:
@@ -17,12 +22,14 @@ class Deadline:
     longer than this. Any thread may call `cancel`.
     """
 
-    __slots__ = ("cell", "expiry", "limit_ms")
+    __slots__ = ("cell", "expiry", "limit_ms", "stop_ns")
 
     def __init__(self, ms: int) -> None:
         self.limit_ms = ms
         self.expiry = monotonic() + ms / 1000
         """When it passes, in seconds of the monotonic clock."""
+        self.stop_ns = min(int(self.expiry * 1e9), _LATEST_NS)
+        """From which nanosecond on no host call begins: when it passes, or the beginning of time once cancelled."""
         self.cell = array("b", [0])
         """One byte, not 0 once cancelled: what a call path in C looks at."""
 
@@ -39,6 +46,7 @@ class Deadline:
     def cancel(self) -> None:
         """End the run that uses this deadline, and no other, within one tick (10 ms) of guest code."""
         self.cell[0] = 1
+        self.stop_ns = 0
 
     def remaining_s(self) -> float:
         """Return the seconds left, 0.0 or less when none. Raises `BudgetExhaustedError` once cancelled."""
@@ -54,12 +62,13 @@ class HostTime:
     gets lost counts one host call less.
     """
 
-    __slots__ = ("cell", "limit_ms")
+    __slots__ = ("cell", "limit_ms", "limit_ns")
 
     def __init__(self, limit_ms: int) -> None:
         self.limit_ms = limit_ms
+        self.limit_ns = min(limit_ms * 1_000_000, _LATEST_NS)
         self.cell = array("Q", [0])
-        """Nanoseconds spent: a call path in C adds to them in place."""
+        """Nanoseconds spent: call paths add to them in place."""
 
     def add(self, seconds: float) -> None:
         """Count time spent in the host."""
@@ -74,3 +83,17 @@ class HostTime:
     def remaining_s(self) -> float:
         """Seconds left, 0.0 or less when none."""
         return self.limit_ms / 1000 - self.spent_s
+
+
+def overdue(deadline: Deadline) -> Ending | None:
+    """Return the ending of a run that was cancelled or whose deadline has passed."""
+    if deadline.cancelled:
+        return Ending("failed", "INTERRUPTED", "the run was interrupted")
+    if deadline.passed:
+        return Ending("limit", "DEADLINE_EXCEEDED", f"not done after {deadline.limit_ms} ms")
+    return None
+
+
+def out_of_host_time(host_time: HostTime) -> Ending:
+    """Return the ending of a run whose host calls took too long."""
+    return Ending("limit", "HOST_TIME_EXCEEDED", f"host calls took more than {host_time.limit_ms} ms")

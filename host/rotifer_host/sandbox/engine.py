@@ -19,7 +19,7 @@ from wasmtime import Config, Module, WasmtimeError
 from rotifer_host.errors import BadModuleError, UsageError
 from rotifer_host.sandbox import capi
 from rotifer_host.sandbox.deadline import Deadline
-from rotifer_host.sandbox.epoch import Ticker
+from rotifer_host.sandbox.epoch import ticker_for
 from rotifer_host.text import shortened
 
 __all__ = ["CONFIGURATION", "Engine", "assemble", "code_version", "engine"]
@@ -69,12 +69,14 @@ class Slots:
         """Take a place, waiting for one until the deadline; False when it passes or the run is cancelled first."""
         if self._free is None:
             return True
+        pause_s = 0.0
         while True:
             try:
-                self._free.get(timeout=0 if deadline.passed else _SLOT_PAUSE_S)
+                self._free.get(pause_s > 0, pause_s)
             except Empty:
                 if deadline.passed or deadline.cancelled:
                     return False
+                pause_s = _SLOT_PAUSE_S
             else:
                 return True
 
@@ -92,7 +94,7 @@ class Engine:
         self.wasmtime = _configured(parallel=True, pooling=pooling)
         self.slots = Slots(POOL_SLOTS if pooling else None)
         self.address = capi.engine_address(self.wasmtime)
-        self.ticker = Ticker(self.address)
+        self.ticker = ticker_for(self.address)
         self._pid = os.getpid()
         self._faulthandler = faulthandler.is_enabled()
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
-from wasmtime import InstancePre
-
 from rotifer_host import contract
 from rotifer_host.limits import format_size
-from rotifer_host.sandbox.capi import Failure, Store
+from rotifer_host.sandbox.calls import Store
+from rotifer_host.sandbox.capi import Failure
 from rotifer_host.sandbox.guest_memory import PAGE_BYTES
 from rotifer_host.sandbox.module import ModuleInfo
+from rotifer_host.sandbox.output import input_too_large, output_too_large
 from rotifer_host.sandbox.result import Ending
 from rotifer_host.sandbox.run import Run, RunStopped
 from rotifer_host.sandbox.traps import at_memory_limit, ending_of
@@ -24,33 +24,30 @@ __all__ = ["EXITED", "execute", "express", "start", "take_output"]
 EXITED: Final = Ending("ok", "EXITED", "exited with status 0")
 """`proc_exit(0)`: the normal end of a WASI program."""
 
-_SHOWN_BYTES: Final = 60
 
-
-def execute(run: Run, store: Store, linked: InstancePre, info: ModuleInfo, document: bytes) -> bytes:
+def execute(run: Run, store: Store, linked: int, info: ModuleInfo, document: bytes) -> bytes:
     """Run a guest on a JSON document; returns the bytes of its output. Raises `RunStopped`."""
     start(run, store, linked, info, document)
     if info.mode == "wasi":
-        _call(run, store, "_start")
+        _start(run, store, "_start")
         return written_output(run)
     return take_output(run, express(run, store, info, document))
 
 
-def start(run: Run, store: Store, linked: InstancePre, info: ModuleInfo, document: bytes) -> None:
+def start(run: Run, store: Store, linked: int, info: ModuleInfo, document: bytes) -> None:
     """Make the instance, as far as it is ready for its first call. Raises `RunStopped`."""
     _check_limits(run, info, document)
     failure = store.instantiate(linked)
     if failure is not None:
         _fail(run, failure)
-    run.memory.attach(store.memory("memory"))
     if info.has_initialize:
-        _call(run, store, "_initialize")
+        _start(run, store, "_initialize")
 
 
 def express(run: Run, store: Store, info: ModuleInfo, document: bytes) -> int:
     """Give an instance in direct mode its input; returns the address of its output. Raises `RunStopped`."""
     address = _place_input(run, store, info, document)
-    result = _call(run, store, "express", address, len(document), result=True)
+    result = _call(run, store, "express", address, len(document))
     if result < 0:
         run.stop(Ending("failed", "GENE_ERROR", f"express returned {result}"))
     return result
@@ -75,20 +72,12 @@ def written_output(run: Run) -> bytes:
     return bytes(run.streams.output)
 
 
-def show(data: bytes) -> str:
-    """Return the first bytes of a guest's output, escaped."""
-    return repr(data[:_SHOWN_BYTES])[1:] + (" and more" if len(data) > _SHOWN_BYTES else "")
-
-
 def _check_limits(run: Run, info: ModuleInfo, document: bytes) -> None:
     overdue = run.overdue()
     if overdue is not None:
         run.stop(overdue)
     if len(document) > contract.MAX_INPUT_BYTES:
-        limit = format_size(contract.MAX_INPUT_BYTES)
-        run.stop(
-            Ending("failed", "INPUT_TOO_LARGE", f"the input has {len(document)} bytes; at most {limit} are allowed")
-        )
+        run.stop(input_too_large(len(document)))
     needed = info.memory_pages * PAGE_BYTES
     if needed > run.limits.memory_bytes:
         limit = format_size(run.limits.memory_bytes)
@@ -99,7 +88,7 @@ def _check_limits(run: Run, info: ModuleInfo, document: bytes) -> None:
 
 def _place_input(run: Run, store: Store, info: ModuleInfo, document: bytes) -> int:
     """Write the input where the guest wants it, never growing its memory: its allocator may own what comes next."""
-    address = _call(run, store, "alloc", len(document), result=True) & 0xFFFF_FFFF if info.has_alloc else 0
+    address = _call(run, store, "alloc", len(document)) & 0xFFFF_FFFF if info.has_alloc else 0
     if run.memory.write(address, document):
         return address
     size, where = run.memory.size, f"the input, {len(document)} bytes at {address},"
@@ -113,18 +102,21 @@ def _place_input(run: Run, store: Store, info: ModuleInfo, document: bytes) -> i
     return run.stop(ending)
 
 
-def output_too_large() -> Ending:
-    """Return the ending of a guest that produced too much."""
-    return Ending("failed", "OUTPUT_TOO_LARGE", f"the output has more than {format_size(contract.MAX_OUTPUT_BYTES)}")
-
-
-def _call(run: Run, store: Store, name: str, *arguments: int, result: bool = False) -> int:
-    outcome = store.call(store.function(name, result=result), *arguments)
+def _call(run: Run, store: Store, name: str, *arguments: int) -> int:
+    outcome = store.call(name, *arguments)
     if isinstance(outcome, Failure):
         _fail(run, outcome)
     if not run.may_go_on():  # the last host call may have come back late
         raise RunStopped
     return outcome
+
+
+def _start(run: Run, store: Store, name: str) -> None:
+    failure = store.start(name)
+    if failure is not None:
+        _fail(run, failure)
+    if not run.may_go_on():
+        raise RunStopped
 
 
 def _fail(run: Run, failure: Failure) -> NoReturn:

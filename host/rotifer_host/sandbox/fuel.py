@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from rotifer_host.sandbox.capi import Store
+    from rotifer_host.sandbox.calls import Store
 
 __all__ = ["FuelMeter"]
 
@@ -22,20 +22,22 @@ class FuelMeter:
     limit by more than one batch.
     """
 
-    __slots__ = ("_batch", "_limit", "_pending", "_store")
+    __slots__ = ("_limit", "_store", "batch", "pending")
 
     def __init__(self, store: Store, limit: int) -> None:
         store.fuel = limit
         self._store = store
         self._limit = limit
-        self._pending = 0
-        self._batch = min(_LARGEST_BATCH, limit // _BATCH_SHARE)
+        self.pending = 0
+        """Charges that have not reached the engine yet. `charge` written out, where each call counts, adds to it."""
+        self.batch = min(_LARGEST_BATCH, limit // _BATCH_SHARE)
+        """The most that may be pending."""
 
     def charge(self, amount: int) -> bool:
         """Take `amount` of fuel; False, and none is taken, when there is not enough left."""
-        pending = self._pending + amount
-        if pending <= self._batch:
-            self._pending = pending
+        pending = self.pending + amount
+        if pending <= self.batch:
+            self.pending = pending
             return True
         left = self.remaining()
         if amount > left:
@@ -45,8 +47,8 @@ class FuelMeter:
 
     def remaining(self) -> int:
         """Settle, and return the fuel left."""
-        left = max(self._store.fuel - self._pending, 0)
-        if self._pending:
+        left = max(self._store.fuel - self.pending, 0)
+        if self.pending:
             self._leave(left)
         return left
 
@@ -56,5 +58,5 @@ class FuelMeter:
 
     def _leave(self, fuel: int) -> None:
         self._store.fuel = fuel
-        self._pending = 0
-        self._batch = min(_LARGEST_BATCH, fuel // _BATCH_SHARE)
+        self.pending = 0
+        self.batch = min(_LARGEST_BATCH, fuel // _BATCH_SHARE)

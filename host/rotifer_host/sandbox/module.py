@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Literal
+
+import msgspec
 
 from rotifer_host.errors import BadModuleError, UnknownImportError
 from rotifer_host.sandbox.binary import Binary, FunctionType, Import, read_binary
@@ -25,8 +26,7 @@ _LONGEST_LISTED: Final = 1000
 _NAMED_BY_THE_IR: Final = ("rotifer.gene", "rotifer.crypto", "rotifer.net", "rotifer.kv", "rotifer.env")
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleInfo:
+class ModuleInfo(msgspec.Struct, frozen=True):
     """What a gene's module says about itself."""
 
     mode: Literal["direct", "wasi"]
@@ -76,7 +76,9 @@ def check_imports(info: ModuleInfo, functions: HostFunctions) -> None:
     """Refuse a module whose imports are not all offered, naming them. Raises `UnknownImportError`."""
     problems, offers = import_problems(info.imports, functions)
     if problems:
-        raise UnknownImportError(_listed(problems), help=_listed(offers))
+        error = UnknownImportError(_listed(problems), help=_listed(offers))
+        error.modules = [item.module for item in info.imports if functions.find(item.module, item.name) is None]
+        raise error
 
 
 def import_problems(imports: Iterable[Import], functions: HostFunctions) -> tuple[list[str], list[str]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+import msgspec
 
 __all__ = ["CallStats", "Ending", "GuestError", "GuestResult", "Status"]
 
@@ -19,8 +20,7 @@ class Ending(NamedTuple):
     backtrace: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GuestError:
+class GuestError(msgspec.Struct, frozen=True):
     """Why a run is not `ok`.
 
     | code                 | status   |                                                          |
@@ -33,14 +33,18 @@ class GuestError:
     | `TRAP`               | failed   | any other trap; the message names its kind               |
     | `STACK_OVERFLOW`     | failed   | the guest's call stack is exhausted                      |
     | `ABORTED`            | failed   | `env.abort`; the message is the guest's                  |
-    | `EXIT_STATUS`        | failed   | `proc_exit` with a status other than 0                   |
-    | `GENE_ERROR`         | failed   | `express` returned a negative number                     |
+    | `EXIT_STATUS`        | failed   | `proc_exit`, or `process.exit`, with a status other than 0 |
+    | `GENE_ERROR`         | failed   | `express` returned a negative number; on Node.js it threw |
     | `BAD_ALLOC`          | failed   | `alloc` returned a range outside memory                  |
     | `INPUT_TOO_LARGE`    | failed   | above 16 MiB, or larger than the memory of a gene without `alloc` |
     | `BAD_OUTPUT`         | failed   | not one JSON document                                    |
     | `OUTPUT_TOO_LARGE`   | failed   | above 16 MiB                                             |
-    | `BAD_MODULE`         | failed   | the engine could not make an instance                    |
+    | `BAD_MODULE`         | failed   | the engine could not make an instance; a script cannot be loaded |
+    | `HOST_MODULE_FAILED` | failed   | a bug in a host module; its frames come first            |
     | `INTERRUPTED`        | failed   | cancelled, or a signal came                              |
+
+    A gene on Node.js has two more, both `failed`: `CRASHED`, a signal ended its process, and
+    `BAD_MESSAGE`, it wrote into the pipe to the host what the runtime never does.
 
     Messages and backtraces hold the guest's own text: escape it before a terminal sees it.
     """
@@ -51,12 +55,11 @@ class GuestError:
     """`function at 0xOFFSET`, innermost first; empty when no guest function was running."""
 
 
-@dataclass(slots=True)
-class CallStats:
+class CallStats(msgspec.Struct):
     """What one host function did in a run."""
 
     count: int = 0
-    errors: dict[int, int] = field(default_factory=dict)
+    errors: dict[int, int] = msgspec.field(default_factory=dict)
     """How often each negative result was answered."""
     bytes_in: int = 0
     """Request bytes copied from the guest."""
@@ -64,14 +67,23 @@ class CallStats:
     """Response bytes copied to the guest; error payloads are not counted."""
     seconds: float = 0.0
 
+    def add(self, result: int, received: int, seconds: float) -> None:
+        """Count one call: its result, its request bytes, and its time in the host."""
+        self.count += 1
+        self.bytes_in += received
+        self.seconds += seconds
+        if result < 0:
+            self.errors[result] = self.errors.get(result, 0) + 1
+        else:
+            self.bytes_out += result
+
     @property
     def micros(self) -> int:
         """Microseconds spent in the host."""
         return round(self.seconds * 1_000_000)
 
 
-@dataclass(slots=True)
-class GuestResult:
+class GuestResult(msgspec.Struct):
     """The outcome of one run of one gene, whatever the outcome is."""
 
     status: Status

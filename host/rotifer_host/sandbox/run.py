@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import monotonic
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rotifer_host import contract
 from rotifer_host.errors import BudgetExhaustedError, BufferTooSmallError
 from rotifer_host.limits import Limits
 from rotifer_host.sandbox.calls.kept import KeptResponses
-from rotifer_host.sandbox.capi import Store
-from rotifer_host.sandbox.deadline import Deadline, HostTime
+from rotifer_host.sandbox.deadline import Deadline, HostTime, out_of_host_time, overdue
 from rotifer_host.sandbox.fuel import FuelMeter
-from rotifer_host.sandbox.guest_memory import GuestMemory
 from rotifer_host.sandbox.result import CallStats, Ending
 from rotifer_host.sandbox.streams import Streams
+
+if TYPE_CHECKING:
+    from rotifer_host.sandbox.calls import Store
 
 __all__ = ["Run", "RunStopped"]
 
@@ -44,10 +45,6 @@ class Run:
     """
 
     __slots__ = (
-        "_cancelled",
-        "_expiry",
-        "_host_limit_ns",
-        "_host_ns",
         "admitted",
         "calls",
         "context",
@@ -81,7 +78,7 @@ class Run:
         version: memoryview | None = None,
     ) -> None:
         self.started = monotonic()
-        self.memory = GuestMemory()
+        self.memory = store.memory
         self.fuel = FuelMeter(store, limits.fuel)
         self.streams = streams
         self.limits = limits
@@ -96,10 +93,6 @@ class Run:
         self.kept = None if version is None else KeptResponses(version)
         self.let_in: set[str] = set()
         """Labels of the functions whose guard has let the caller in."""
-        self._expiry = deadline.expiry
-        self._cancelled = deadline.cell
-        self._host_ns = host_time.cell
-        self._host_limit_ns = host_time.limit_ms * 1_000_000
         self.admitted = NOT_ADMITTED
         """Length of the response the present call has admitted."""
         self.ending: Ending | None = None
@@ -126,22 +119,18 @@ class Run:
 
     def overdue(self) -> Ending | None:
         """Return the ending of a run that was cancelled or whose deadline has passed."""
-        if self.deadline.cancelled:
-            return Ending("failed", "INTERRUPTED", "the run was interrupted")
-        if self.deadline.passed:
-            return Ending("limit", "DEADLINE_EXCEEDED", f"not done after {self.deadline.limit_ms} ms")
-        return None
+        return overdue(self.deadline)
 
     def exhausted(self) -> Ending:
         """Return the ending for a call that must have a budget and found one used up."""
-        overdue = self.overdue()
-        if overdue is not None:
-            return overdue
+        late = self.overdue()
+        if late is not None:
+            return late
         return self.out_of_host_time() if self.host_time.remaining_s <= 0 else self.out_of_fuel()
 
     def out_of_host_time(self) -> Ending:
         """Return the ending of a run whose host calls took too long."""
-        return Ending("limit", "HOST_TIME_EXCEEDED", f"host calls took more than {self.host_time.limit_ms} ms")
+        return out_of_host_time(self.host_time)
 
     def out_of_fuel(self) -> Ending:
         """Return the ending of a run that used up its fuel."""
@@ -149,15 +138,17 @@ class Run:
 
     # What a host call costs.
 
-    def begin_call(self, now: float) -> None:
-        """Start a host call at `now` (monotonic seconds). Raises `BudgetExhaustedError`."""
-        if (
-            now >= self._expiry
-            or self._cancelled[0]
-            or self._host_ns[0] >= self._host_limit_ns
-            or not self.fuel.charge(contract.CALL_BASE_FUEL)
-        ):
-            raise BudgetExhaustedError("the run's budget is used up")
+    def begin_call(self, now_ns: int) -> bool:
+        """Charge a host call that starts at this nanosecond of the monotonic clock; False when a budget is used up."""
+        host_time = self.host_time
+        if now_ns >= self.deadline.stop_ns or host_time.cell[0] >= host_time.limit_ns:
+            return False
+        fuel = self.fuel
+        pending = fuel.pending + contract.CALL_BASE_FUEL
+        if pending <= fuel.batch:  # `FuelMeter.charge`, written out
+            fuel.pending = pending
+            return True
+        return fuel.charge(contract.CALL_BASE_FUEL)
 
     def charge(self, length: int) -> None:
         """Charge bytes that cross the border. Raises `BudgetExhaustedError` and takes nothing when fuel is short."""

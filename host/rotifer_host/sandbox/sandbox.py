@@ -3,54 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
 
+import msgspec
 from wasmtime import InstancePre, Linker
 
 from rotifer_host import contract
-from rotifer_host.errors import DocumentError
 from rotifer_host.limits import Limits
 from rotifer_host.sandbox.active import enter, leave
 from rotifer_host.sandbox.cache import ModuleCache
+from rotifer_host.sandbox.calls import Definition, Store
 from rotifer_host.sandbox.calls import call_path as choose_call_path
 from rotifer_host.sandbox.calls.registry import HostFunctions
-from rotifer_host.sandbox.capi import Store
+from rotifer_host.sandbox.capi import linked_address
 from rotifer_host.sandbox.deadline import Deadline, HostTime
-from rotifer_host.sandbox.documents import compact, decode_document
 from rotifer_host.sandbox.engine import engine
-from rotifer_host.sandbox.epoch import EPOCH_CALLBACK
-from rotifer_host.sandbox.execution import EXITED, execute, show, written_output
+from rotifer_host.sandbox.execution import EXITED, execute, written_output
 from rotifer_host.sandbox.interrupts import Interrupts
 from rotifer_host.sandbox.library import LIBRARY
 from rotifer_host.sandbox.module import ModuleInfo, check_imports
+from rotifer_host.sandbox.output import NO_OUTPUT, Output, read_output
 from rotifer_host.sandbox.result import Ending, GuestError, GuestResult
 from rotifer_host.sandbox.run import Run, RunStopped
 from rotifer_host.sandbox.selfcheck import fastest_working_path
+from rotifer_host.sandbox.stack import check_stack
 from rotifer_host.sandbox.streams import Streams
 
 __all__ = ["Module", "Sandbox"]
 
-_REFUSED: Ending = Ending("rejected", "INVALID_INPUT", "gene refused the input")
 
-
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(msgspec.Struct, frozen=True):
     """A gene's module, checked, compiled and linked with the host functions of the sandbox that loaded it."""
 
     name: str
     info: ModuleInfo
     linked: InstancePre
-
-
-class _Output(NamedTuple):
-    value: object
-    encoded: bytes
-
-
-_NO_OUTPUT = _Output(None, b"null")
+    linked_at: int
+    """The address of `linked`, which a store takes."""
+    definition: Definition
+    """The host functions it is linked with: they must be there for as long as it is."""
 
 
 class Sandbox:
@@ -83,7 +75,8 @@ class Sandbox:
         """
         gene = LIBRARY.gene(wasm, self._cache)
         check_imports(gene.info, self._functions)
-        return Module(name, gene.info, self._linker.instantiate_pre(gene.module))
+        linked = self._linker.instantiate_pre(gene.module)
+        return Module(name, gene.info, linked, linked_address(linked), self._definition)
 
     def run(  # noqa: PLR0913 - a run has this many parts
         self,
@@ -109,16 +102,15 @@ class Sandbox:
         """
         host = engine()
         host.check_signal_handlers()
+        check_stack()
+        definition = module.definition
         with Interrupts(deadline):
             taken = host.slots.take(deadline)
-            store = Store(
-                host.address,
-                EPOCH_CALLBACK,
-                memory_bytes=limits.memory_bytes,
-                table_elements=contract.MAX_TABLE_ELEMENTS,
+            store = definition.store_type(
+                host.address, memory_bytes=limits.memory_bytes, table_elements=contract.MAX_TABLE_ELEMENTS
             )
             try:
-                run = self._definition.run_type(
+                run = definition.run_type(
                     store,
                     streams=Streams(stdin=document if module.info.mode == "wasi" else None),
                     limits=limits,
@@ -129,11 +121,8 @@ class Sandbox:
                     logical_ms=logical_ms,
                     version=version,
                 )
-                try:
-                    output = self._guarded(run, store, module, document)
-                    result = _report(run, output)
-                finally:
-                    run.memory.detach()
+                output = self._guarded(run, store, module, document)
+                result = _report(run, output)
             finally:
                 store.close()
                 if taken:
@@ -143,52 +132,45 @@ class Sandbox:
                 raise error
         return result
 
-    def _guarded(self, run: Run, store: Store, module: Module, document: bytes) -> _Output:
+    def _guarded(self, run: Run, store: Store, module: Module, document: bytes) -> Output:
         ticker = engine().ticker
+        mark = ticker.add(run.deadline.expiry)
         outer = enter(run)
         try:
-            ticker.add(run, run.deadline)
-            self._definition.enter(run, store)
-            return _accept(run, self._execute(run, store, module.linked, module.info, document))
+            module.definition.enter(run, store)
+            return _accept(run, self._execute(run, store, module.linked_at, module.info, document))
         except RunStopped:
             if run.error is not None or run.ending is None or run.ending.code != EXITED.code:
-                return _NO_OUTPUT
+                return NO_OUTPUT
         finally:
-            ticker.remove(run)
-            self._definition.leave(run)
+            ticker.remove(mark)
+            module.definition.leave(run, store)
             leave(outer)
         return _after_exit(run, module.info)
 
 
-def _after_exit(run: Run, info: ModuleInfo) -> _Output:
+def _after_exit(run: Run, info: ModuleInfo) -> Output:
     """Take the output of a guest that ended itself by `proc_exit(0)`."""
     run.ending = None
     if not run.may_go_on():
-        return _NO_OUTPUT
+        return NO_OUTPUT
     try:
         if info.mode == "direct":
             run.stop(Ending("failed", "BAD_OUTPUT", "exited with status 0 before express returned"))
         return _accept(run, written_output(run))
     except RunStopped:
-        return _NO_OUTPUT
+        return NO_OUTPUT
 
 
-def _accept(run: Run, data: bytes) -> _Output:
+def _accept(run: Run, data: bytes) -> Output:
     """Decode a guest's output. Raises `RunStopped` when that ends the run."""
-    try:
-        value = decode_document(data)
-        encoded = compact(value)
-    except DocumentError as error:
-        message = f"the output is not one JSON document ({error.message}): {show(data)}"
-        run.stop(Ending("failed", "BAD_OUTPUT", message))
-    if isinstance(value, dict) and len(value) == 1 and contract.ERROR_KEY in value:
-        payload = value[contract.ERROR_KEY]
-        words = payload.get("message") if isinstance(payload, dict) else None
-        run.stop(_REFUSED._replace(message=words) if isinstance(words, str) else _REFUSED)
-    return _Output(value, encoded)
+    output = read_output(data)
+    if isinstance(output, Ending):
+        run.stop(output)
+    return output
 
 
-def _report(run: Run, output: _Output) -> GuestResult:
+def _report(run: Run, output: Output) -> GuestResult:
     ending, streams = run.ending, run.streams
     return GuestResult(
         status="ok" if ending is None else ending.status,

@@ -10,7 +10,7 @@ import functools
 import warnings
 from typing import TYPE_CHECKING, Final
 
-from rotifer_host.errors import InvalidInputError, RotiferError
+from rotifer_host.errors import InvalidInputError, RotiferError, UsageError
 from rotifer_host.limits import Limits
 from rotifer_host.sandbox.calls import available_call_paths
 from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunctions, PlainFunction
@@ -42,7 +42,10 @@ _DEADLINE_MS: Final = 10_000
 
 @functools.cache
 def fastest_working_path() -> str:
-    """Return the name of the fastest call path that passes; the slowest one is the last resort."""
+    """Return the name of the fastest call path that passes; the slowest one is the last resort.
+
+    Raises `UsageError` where no guest may run.
+    """
     *faster, last = available_call_paths()
     return next((name for name in faster if _works(name)), last)
 
@@ -66,6 +69,8 @@ def _works(name: str) -> bool:
             context={},
             logical_ms=0,
         )
+    except UsageError:  # no guest may run here, on any path
+        raise
     except (RotiferError, ArithmeticError, TypeError, ValueError, RuntimeError) as error:
         return _fails(name, str(error))
     return result.output == _OUTPUT or _fails(name, f"its guest answered {result.output!r}, {result.error}")

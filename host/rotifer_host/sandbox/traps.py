@@ -31,7 +31,7 @@ _SIGNS_OF_REFUSED_GROWTH: Final = (TrapCode.UNREACHABLE, TrapCode.MEMORY_OUT_OF_
 def ending_of(run: Run, failure: Failure) -> Ending:
     """Return how a run ended whose guest did not return: as the host decided, else as the trap says."""
     ending = run.ending or run.overdue() or _meaning(run, failure)
-    return ending._replace(backtrace=tuple(failure.backtrace))
+    return ending._replace(backtrace=(*ending.backtrace, *failure.backtrace))
 
 
 def at_memory_limit(run: Run) -> bool:

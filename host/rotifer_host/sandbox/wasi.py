@@ -17,7 +17,8 @@ from typing import Final
 
 from rotifer_host import contract
 from rotifer_host.sandbox.calls.registry import HostFunction, PlainFunction, ValueType
-from rotifer_host.sandbox.execution import EXITED, output_too_large
+from rotifer_host.sandbox.execution import EXITED
+from rotifer_host.sandbox.output import output_too_large
 from rotifer_host.sandbox.result import Ending
 from rotifer_host.sandbox.run import Run
 from rotifer_host.sandbox.streams import Streams

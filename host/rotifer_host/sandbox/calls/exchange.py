@@ -6,7 +6,7 @@ the guest ABI (`abi/README.md`).
 
 from __future__ import annotations
 
-from time import monotonic
+from time import monotonic_ns
 
 from rotifer_host import contract
 from rotifer_host.errors import BudgetExhaustedError, HostCallError, InvalidInputError
@@ -27,18 +27,15 @@ def exchange(  # noqa: PLR0913, PLR0917 - the guest ABI has four
     `RunStopped` and nothing else: an exception that is no answer is a bug, ends the
     run and is raised by `Sandbox.run`.
     """
-    started = monotonic()
-    received = 0
-    result = contract.BUDGET_EXHAUSTED
+    started = monotonic_ns()
+    result, received = contract.BUDGET_EXHAUSTED, 0
     try:
-        run.begin_call(started)
-        result, received = answer(run, function, request_at, request_size, out, capacity)
-    except BudgetExhaustedError:
-        pass
+        if run.begin_call(started):
+            result, received = answer(run, function, request_at, request_size, out, capacity)
     finally:
-        seconds = monotonic() - started
-        run.host_time.add(seconds)
-        _record(run, function.label, result, received, seconds)
+        nanos = monotonic_ns() - started
+        run.host_time.cell[0] += nanos
+        _record(run, function.label, result, received, nanos)
     return result
 
 
@@ -64,7 +61,7 @@ def answer(  # noqa: PLR0913, PLR0917 - the four numbers of the call
             run.admit(len(response), capacity)
         if kept is not None and again is None:
             kept.keep(run, function, request, response, version)
-        _put_response(run, out, response)
+        _put_response(run, out, capacity, response)
     except BaseException as error:  # noqa: BLE001 - what is no refusal ends the run
         return explain(run, error, out, capacity), received
     return len(response), received
@@ -92,14 +89,15 @@ def call_plain(run: Run, function: PlainFunction, *arguments: float) -> int | No
     A budget that is used up gives `function.exhausted`, or ends the run. Raises
     `RunStopped` and nothing else.
     """
-    started = monotonic()
+    started = monotonic_ns()
     try:
-        run.begin_call(started)
-        return function.handler(run, *arguments)
+        if run.begin_call(started):
+            return function.handler(run, *arguments)
+        return exhausted(run, function, None)
     except BaseException as error:  # noqa: BLE001 - what is no budget ends the run
         return exhausted(run, function, error)
     finally:
-        run.host_time.add(monotonic() - started)
+        run.host_time.cell[0] += monotonic_ns() - started
 
 
 def exhausted(run: Run, function: PlainFunction, error: BaseException | None) -> int | None:
@@ -123,14 +121,15 @@ def _take_request(run: Run, request_at: int, request_size: int, out: int, capaci
         raise InvalidInputError(f"the request, {request_size} bytes at {request_at}, is not inside memory")
     if not memory.fits(out, capacity):
         raise InvalidInputError(f"out, {capacity} bytes at {out}, is not inside memory")
-    run.charge(request_size)
+    if not run.fuel.charge(request_size * contract.CALL_FUEL_PER_BYTE):
+        raise BudgetExhaustedError("the run's fuel is used up")
     if request_size > contract.MAX_REQUEST_BYTES:
         raise InvalidInputError(f"a request has at most {contract.MAX_REQUEST_BYTES} bytes, not {request_size}")
     return memory.read(request_at, request_size) or b""
 
 
-def _put_response(run: Run, out: int, response: bytes) -> None:
-    if len(response) != run.admitted or not run.memory.write(out, response):
+def _put_response(run: Run, out: int, capacity: int, response: bytes) -> None:
+    if len(response) != run.admitted or len(response) > capacity or not run.memory.write(out, response):
         message = f"a handler returned {len(response)} bytes after {run.admitted} were admitted"
         raise RuntimeError(message)
 
@@ -147,14 +146,8 @@ def _put_payload(run: Run, refusal: HostCallError, out: int, capacity: int) -> N
             return
 
 
-def _record(run: Run, label: str, result: int, received: int, seconds: float) -> None:
+def _record(run: Run, label: str, result: int, received: int, nanos: int) -> None:
     stats = run.calls.get(label)
     if stats is None:
         stats = run.calls[label] = CallStats()
-    stats.count += 1
-    stats.bytes_in += received
-    stats.seconds += seconds
-    if result < 0:
-        stats.errors[result] = stats.errors.get(result, 0) + 1
-    else:
-        stats.bytes_out += result
+    stats.add(result, received, nanos / 1e9)

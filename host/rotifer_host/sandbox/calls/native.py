@@ -1,6 +1,6 @@
 """The native call path: a small C extension between the engine and the handlers.
 
-`_native.c` checks bounds, charges fuel, copies request and response and counts, and
+`_native` checks bounds, charges fuel, copies request and response and counts, and
 enters Python once per call: for the handler. What has to be said in words, a refusal
 with its payload, is said by the same Python code as on the other paths.
 """
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from wasmtime import Linker
 
 from rotifer_host import contract
-from rotifer_host.sandbox import capi
-from rotifer_host.sandbox.calls import _native
+from rotifer_host.sandbox import _native, capi
 from rotifer_host.sandbox.calls.exchange import answer, exhausted, explain
 from rotifer_host.sandbox.calls.plain import signature_of
 from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunction, HostFunctions
@@ -23,36 +22,20 @@ from rotifer_host.sandbox.run import Run, RunStopped, refuse_response
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rotifer_host.sandbox.capi import Store
+    from rotifer_host.sandbox.calls import Store
 
 __all__ = ["NativePath"]
 
 _LETTERS: Final = {"i32": "i", "i64": "I", "f32": "f", "f64": "F"}
-_ENGINE_FUNCTIONS: Final = (
-    "wasmtime_caller_context",
-    "wasmtime_caller_export_get",
-    "wasmtime_context_get_data",
-    "wasmtime_context_get_fuel",
-    "wasmtime_context_set_fuel",
-    "wasmtime_error_delete",
-    "wasmtime_memory_data",
-    "wasmtime_memory_data_size",
-    "wasmtime_trap_new",
-)
 
 
 class NativeRun(Run):
-    """A run whose host calls are answered through a session in C."""
+    """A run whose host calls are answered in C."""
 
-    __slots__ = ("admit", "session")
+    __slots__ = ("admit", "forget")
 
-    session: _native.Session
-
-    def forget(self) -> None:
-        """Serve no response again that was given so far."""
-        self.session.forget()
-
-    admit: Callable[[int, int], None]  # type: ignore[assignment]  # the session's own, which the handler calls directly
+    admit: Callable[[int, int], None]  # type: ignore[assignment]  # the store's own, which handlers call directly
+    forget: Callable[[], None]
 
 
 class NativePath:
@@ -68,6 +51,7 @@ class NativePath:
 class NativeDefinition:
     """Functions that find their run by the data of the store they are called from."""
 
+    store_type: type[Store] = _native.Store
     run_type: type[Run] = NativeRun
 
     def __init__(self, linker: Linker, functions: HostFunctions) -> None:
@@ -83,28 +67,26 @@ class NativeDefinition:
             self._functions.append(bound)
 
     def enter(self, run: Run, store: Store) -> None:
-        """Make the run's session, and let the store's callbacks find it."""
-        run = cast("NativeRun", run)
-        run.session = _native.Session(
+        """Let the store's callbacks find the run."""
+        run, store = cast("NativeRun", run), cast("_native.Store", store)
+        store.enter(
             run=run,
-            context=store.context,
             functions=len(self._labels),
-            deadline_ns=max(int(run.deadline.expiry * 1e9), 0),
+            deadline_ns=max(run.deadline.stop_ns, 0),
             cancelled=run.deadline.cell,
-            host_limit_ns=run.host_time.limit_ms * 1_000_000,
+            host_limit_ns=run.host_time.limit_ns,
             host_used_ns=run.host_time.cell,
+            version=run.version,
         )
-        run.admit = run.session.admit
-        if run.version is not None:
-            run.session.watch(run.version)
-        store.set_data(run.session.address)
+        run.admit = store.admit
+        run.forget = store.forget
 
-    def leave(self, run: Run) -> None:
-        """Take the session's counts, and undo the circle between it and the run."""
-        run = cast("NativeRun", run)
-        for index, count, errors, bytes_in, bytes_out, nanos in run.session.stats():
+    def leave(self, run: Run, store: Store) -> None:
+        """Take the store's counts, and undo the circle between it and the run."""
+        store = cast("_native.Store", store)
+        for index, count, errors, bytes_in, bytes_out, nanos in store.stats():
             run.calls[self._labels[index]] = CallStats(count, errors, bytes_in, bytes_out, nanos / 1e9)
-        run.session.close()
+        store.leave()
 
 
 def _bind(function: HostFunction, index: int) -> _native.Function:
@@ -120,11 +102,6 @@ def _bind(function: HostFunction, index: int) -> _native.Function:
     )
 
 
-def _attach(run: Run, context: int, memory: bytes) -> None:
-    if not run.memory.attached:
-        run.memory.attach(capi.MemoryHandle.at(context, memory))
-
-
 def _answer(run: Run, function: ExchangeFunction, *numbers: int) -> int:
     return answer(run, function, *numbers)[0]
 
@@ -135,14 +112,16 @@ def _keep(run: Run, error: BaseException) -> None:
 
 
 _EXCHANGE, _PLAIN = _native.bind(
-    capi.addresses(_ENGINE_FUNCTIONS),
-    contract.CALL_BASE_FUEL,
-    contract.CALL_FUEL_PER_BYTE,
-    contract.MAX_REQUEST_BYTES,
-    _attach,
-    _answer,
-    explain,
-    _keep,
-    refuse_response,
-    exhausted,
+    addresses=capi.addresses(_native.ENGINE_FUNCTIONS),
+    base_fuel=contract.CALL_BASE_FUEL,
+    fuel_per_byte=contract.CALL_FUEL_PER_BYTE,
+    largest_request=contract.MAX_REQUEST_BYTES,
+    most_tables=capi.MOST_TABLES,
+    answer=_answer,
+    explain=explain,
+    keep=_keep,
+    unfit=refuse_response,
+    exhausted=exhausted,
+    go_on=Run.may_go_on,
+    failure=capi.failure,
 )

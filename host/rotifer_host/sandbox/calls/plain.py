@@ -17,9 +17,10 @@ from rotifer_host.sandbox.active import RUNS
 from rotifer_host.sandbox.calls.exchange import call_plain, exchange
 from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunction, HostFunctions
 from rotifer_host.sandbox.run import Run, RunStopped
+from rotifer_host.sandbox.store import Store as CtypesStore
 
 if TYPE_CHECKING:
-    from rotifer_host.sandbox.capi import Store
+    from rotifer_host.sandbox.calls import Store
 
 __all__ = ["PlainPath", "signature_of"]
 
@@ -44,12 +45,13 @@ class PlainPath:
 class PlainDefinition:
     """Functions that find their run by the thread they are called on."""
 
+    store_type: type[Store] = CtypesStore
     run_type = Run
 
     def enter(self, run: Run, store: Store) -> None:
         """Nothing to do: the thread's run is known."""
 
-    def leave(self, run: Run) -> None:  # noqa: ARG002 - nothing is left on the run
+    def leave(self, run: Run, store: Store) -> None:  # noqa: ARG002 - nothing is left on either
         """Drop the exception that ended the guest from wasmtime-py's one slot for all threads."""
         capi.forget_exception(RunStopped)
 

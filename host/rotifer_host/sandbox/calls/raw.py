@@ -20,15 +20,15 @@ from rotifer_host.sandbox.calls.exchange import call_plain, exchange
 from rotifer_host.sandbox.calls.plain import signature_of
 from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunctions, PlainFunction
 from rotifer_host.sandbox.run import Run, RunStopped
+from rotifer_host.sandbox.store import Store as CtypesStore
 
 if TYPE_CHECKING:
-    from rotifer_host.sandbox.capi import Store
+    from rotifer_host.sandbox.calls import Store
 
 __all__ = ["RawPath"]
 
 _U32: Final = 0xFFFF_FFFF
 _VALUE_BYTES: Final = 16
-_VIEWED: Final = 4
 _MOST_VIEWS: Final = 1024
 _SIGNATURE: Final = "size_t(size_t, size_t, size_t, size_t)"
 
@@ -55,6 +55,7 @@ class RawPath:
 class RawDefinition:
     """Functions that find their run by the thread they are called on."""
 
+    store_type: type[Store] = CtypesStore
     run_type = Run
 
     def __init__(self, callbacks: list[object]) -> None:
@@ -63,26 +64,31 @@ class RawDefinition:
     def enter(self, run: Run, store: Store) -> None:
         """Nothing to do: the thread's run is known."""
 
-    def leave(self, run: Run) -> None:
+    def leave(self, run: Run, store: Store) -> None:
         """Nothing to do: nothing is left behind."""
 
 
-_views: dict[int, memoryview] = {}
+_Views = dict[int, memoryview]
 """Views of the engine's argument arrays by address: a guest at one depth of its stack always uses the same."""
 
 
-def _view(address: int) -> memoryview:
-    if len(_views) >= _MOST_VIEWS:
-        _views.clear()
-    slots = _ffi.buffer(_ffi.cast("char *", address), _VIEWED * _VALUE_BYTES)
-    view = _views[address] = memoryview(slots).cast("B").cast("I")[:: _VALUE_BYTES // 4]
+def _view(views: _Views, address: int, count: int) -> memoryview:
+    """Return a view of `count` i32s: unsigned numbers, whatever the engine left in the rest of their slots."""
+    if len(views) >= _MOST_VIEWS:
+        views.clear()
+    slots = _ffi.buffer(_ffi.cast("char *", address), count * _VALUE_BYTES)
+    view = views[address] = memoryview(slots).cast("B").cast("I")[:: _VALUE_BYTES // 4]
     return view
 
 
 def _bind_exchange(function: ExchangeFunction) -> _Callback:
-    def call(_data: int, caller: int, values: int, _count: int) -> int:
-        run = _enter(caller)
-        view = _views.get(values) or _view(values)
+    views: _Views = {}
+
+    def call(_data: int, caller: int, address: int, _count: int) -> int:
+        run = RUNS[get_ident()]
+        if not run.memory.attached:
+            _attach(run, caller)
+        view = views.get(address) or _view(views, address, 4)
         view[0] = exchange(run, function, *view.tolist()) & _U32
         return 0
 
@@ -90,16 +96,36 @@ def _bind_exchange(function: ExchangeFunction) -> _Callback:
 
 
 def _bind_plain(function: PlainFunction) -> _Callback:
-    kinds = function.params
-    kind = function.results[0] if function.results else None
-    only_i32 = len(kinds) == _VIEWED and {*kinds} == {"i32"} and kind == "i32"
+    only_i32s = bool(function.params) and {*function.params, *function.results} == {"i32"}
+    return _bind_i32s(function) if only_i32s else _bind_any(function)
+
+
+def _bind_i32s(function: PlainFunction) -> _Callback:
+    """Bind a function of i32s alone, which nearly all are."""
+    views: _Views = {}
+    count, answers = len(function.params), bool(function.results)
 
     def call(_data: int, caller: int, address: int, _count: int) -> int:
-        run = _enter(caller)
-        if only_i32:
-            view = _views.get(address) or _view(address)
-            view[0] = (call_plain(run, function, *view.tolist()) or 0) & _U32
-            return 0
+        run = RUNS[get_ident()]
+        if not run.memory.attached:
+            _attach(run, caller)
+        view = views.get(address) or _view(views, address, count)
+        result = call_plain(run, function, *view.tolist())
+        if answers:
+            view[0] = (result or 0) & _U32
+        return 0
+
+    return call
+
+
+def _bind_any(function: PlainFunction) -> _Callback:
+    kinds = function.params
+    kind = function.results[0] if function.results else None
+
+    def call(_data: int, caller: int, address: int, _count: int) -> int:
+        run = RUNS[get_ident()]
+        if not run.memory.attached:
+            _attach(run, caller)
         values = _ffi.cast("rotifer_value *", address)
         arguments = [getattr(values[at], name) for at, name in enumerate(kinds)]
         result = call_plain(run, function, *arguments)
@@ -110,14 +136,11 @@ def _bind_plain(function: PlainFunction) -> _Callback:
     return call
 
 
-def _enter(caller: int) -> Run:
-    """Return this thread's run, with its memory: a start function runs before there is an instance to ask for it."""
-    run = RUNS[get_ident()]
-    if not run.memory.attached:
-        memory = capi.memory_of_caller(caller)
-        if memory is not None:
-            run.memory.attach(memory)
-    return run
+def _attach(run: Run, caller: int) -> None:
+    """Let a run have its memory: a start function calls before there is an instance to ask for it."""
+    memory = capi.memory_of_caller(caller)
+    if memory is not None:
+        run.memory.attach(memory)
 
 
 def _on_error(_kind: type[BaseException], error: BaseException, _trace: object) -> int:

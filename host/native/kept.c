@@ -1,0 +1,94 @@
+/* Responses of a run that are given again while nothing can have changed them: `ExchangeFunction.unchanged_until`. */
+#include "native.h"
+
+enum { PLACES = 64, LARGEST_REQUEST = 1024, LARGEST_RESPONSE = 64 * 1024 };
+
+struct kept {
+    uint64_t hash, version, until_s;
+    char *request, *response; /* one allocation, freed by `request` */
+    size_t request_length, response_length;
+    int function, asked_before;
+};
+
+static uint64_t hash_of(int function, const uint8_t *request, size_t length) {
+    uint64_t hash = 0x9E3779B97F4A7C15u ^ length ^ ((uint64_t)function << 32);
+    for (size_t at = 0; at < length; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, request + at, length - at < 8 ? length - at : 8);
+        hash = (hash ^ word) * 0xD6E8FEB86659FD93u;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static void drop(kept_t *kept) {
+    PyMem_RawFree(kept->request);
+    memset(kept, 0, sizeof *kept);
+}
+
+/* The place of a request: holding its response, or the memory of having been asked at this version, or cleared for it. */
+kept_t *place_of(Store *store, const Function *function, const uint8_t *request, uint32_t length) {
+    if (store->version == NULL || function->unchanged_until == Py_None || length > LARGEST_REQUEST) return NULL;
+    if (store->kept == NULL && (store->kept = PyMem_RawCalloc(PLACES, sizeof(kept_t))) == NULL) return NULL;
+    const uint64_t version = *store->version;
+    const uint64_t hash = hash_of(function->index, request, length);
+    kept_t *place = &store->kept[hash % PLACES];
+    if (place->hash != hash || place->version != version) {
+        drop(place);
+        place->hash = hash;
+        place->version = version;
+        place->function = function->index;
+    }
+    return place;
+}
+
+/* Answer from a place; NOT_KEPT when it holds nothing for this request that is still right and fits. */
+int32_t serve_kept(Store *store, const kept_t *place, const Function *function, const uint8_t *request, uint32_t length,
+                   uint8_t *out, uint32_t out_cap) {
+    if (place->request == NULL || place->function != function->index || place->request_length != length ||
+        place->response_length > out_cap || memcmp(place->request, request, length) != 0)
+        return NOT_KEPT;
+    if (place->until_s != UINT64_MAX && now_ns(CLOCK_REALTIME) / 1000000000u >= place->until_s) return NOT_KEPT;
+    if (!charge(store, fuel_per_byte * place->response_length)) return BUDGET_EXHAUSTED;
+    memcpy(out, place->response, place->response_length);
+    return (int32_t)place->response_length;
+}
+
+/* Keep a response that was given before at this version, when its function says until when it stays right. */
+void keep_response(Store *store, const Function *function, kept_t *place, const uint8_t *request, uint32_t length,
+                   PyObject *response) {
+    const size_t size = (size_t)PyBytes_GET_SIZE(response);
+    if (!place->asked_before) {
+        place->asked_before = 1;
+        return;
+    }
+    if (size > LARGEST_RESPONSE) return;
+    PyObject *until = PyObject_CallOneArg(function->unchanged_until, store->run);
+    if (until != NULL && until != Py_None) {
+        char *room = PyMem_RawMalloc(length + size + 1);
+        const uint64_t second = PyLong_AsUnsignedLongLong(until);
+        if (room != NULL && !PyErr_Occurred()) {
+            PyMem_RawFree(place->request);
+            memcpy(room, request, length);
+            memcpy(room + length, PyBytes_AS_STRING(response), size);
+            place->request = room;
+            place->response = room + length;
+            place->request_length = length;
+            place->response_length = size;
+            place->until_s = second;
+        } else {
+            PyMem_RawFree(room);
+        }
+    }
+    Py_XDECREF(until);
+}
+
+void forget_kept(Store *store) {
+    for (int at = 0; store->kept != NULL && at < PLACES; at++) drop(&store->kept[at]);
+}
+
+void free_kept(Store *store) {
+    forget_kept(store);
+    PyMem_RawFree(store->kept);
+    store->kept = NULL;
+}
