@@ -29,26 +29,27 @@ class TelemetrySink(Protocol):
 
 
 class TelemetryLog:
-    """A file of events, one JSON object per line: `{"v", "ts", "event", "agentId", "geneId", "operation"}`."""
+    """A file of events, one JSON object per line, each with `v`, `ts`, `event` and `agentId`."""
 
     def __init__(self, path: Path, *, enabled: bool) -> None:
         self.path = path
         self.enabled = enabled
 
     def access_denied(self, *, ts: str, agent_id: str | None, gene_id: str | None, operation: str) -> None:
-        """Append `memory.access_denied`; does nothing when disabled or when the file cannot be written."""
+        """Append `memory.access_denied` with `geneId` and `operation`."""
+        self._append(ts, "memory.access_denied", agent_id, {"geneId": gene_id, "operation": operation})
+
+    def turn_memory_failed(self, *, ts: str, agent_id: str | None, event: str, source: str, request_id: str) -> None:
+        """Append what a turn's memory could not keep: `memory.commit_failed`, … with `source` and `requestId`."""
+        self._append(ts, event, agent_id, {"source": source, "requestId": request_id})
+
+    def _append(self, ts: str, event: str, agent_id: str | None, more: Mapping[str, str | None]) -> None:
+        """Append one event; does nothing when disabled or when the file cannot be written."""
         if not self.enabled:
             return
-        event = {
-            "v": contract.FORMAT_VERSION,
-            "ts": ts,
-            "event": "memory.access_denied",
-            "agentId": agent_id,
-            "geneId": gene_id,
-            "operation": operation,
-        }
+        line = {"v": contract.FORMAT_VERSION, "ts": ts, "event": event, "agentId": agent_id, **more}
         try:
-            _append(self.path, msgspec.json.encode(event) + b"\n")
+            _append(self.path, msgspec.json.encode(line) + b"\n")
         except (OSError, UnicodeEncodeError):
             return
 

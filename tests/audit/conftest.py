@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from rotifer_host.audit import AuditLog
-from rotifer_host.memory import AgentMemory, Caller, DataPolicy, delete_request, write_request
+from rotifer_host.errors import AccessDeniedError
+from rotifer_host.memory import AgentMemory, Caller, DataPolicy, delete_request, read_request, write_request
 from rotifer_host.store import open_store
 from rotifer_host.telemetry import TelemetryLog
 from rotifer_host.testing.clock import ManualClock
@@ -55,6 +56,11 @@ class Kept:
     def delete(self, key: str) -> None:
         """Delete an entry as its gene."""
         self.memory.delete(GENE, delete_request(key))
+
+    def refuse(self, memory: AgentMemory | None = None) -> None:
+        """Have a read refused; lines of a run that wait are in the log then, too."""
+        with pytest.raises(AccessDeniedError):
+            (memory or self.memory).read(OTHER, read_request("a"))
 
     def lines(self) -> list[bytes]:
         """Return the lines of the log."""
@@ -102,8 +108,7 @@ def busy(kept: Kept) -> Kept:
     for key in ("a", "b", "c"):
         kept.write(key)
     kept.write("a", b"22")
-    with pytest.raises(Exception, match="writeScope"):
-        kept.memory.delete(OTHER, delete_request("a"))
+    kept.refuse()
     kept.delete("b")
     kept.write("d", b"333", "PATTERN")
     kept.write("c", b"")

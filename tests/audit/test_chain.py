@@ -119,7 +119,7 @@ def test_a_line_that_is_no_json_shows(busy: Kept) -> None:
     """In the middle no crash leaves one: it is named, and so is the change it was."""
     busy.spoil(lambda lines: lines.__setitem__(2, b"{garbage\n"))
     log, proofs = verify_log([busy.path], [busy.file])
-    assert log.problems() == ["line 3 is not an audit line"]
+    assert log.problems() == ["line 3 is not an audit line", "what stood above line 4 is missing or was changed"]
     assert [tuple(gap) for gap in proofs["agent-1"].missing] == [(3, 3)]
 
 
@@ -168,6 +168,7 @@ def test_a_run_that_goes_on_is_not_a_change_yet(busy: Kept) -> None:
     run = busy.open(durability="run")
     for key in ("x", "y"):
         run.write(GENE, write_request(key, b"", "CACHE"))
+    busy.refuse(run)
     proof = busy.proof()
     assert [place.number for place in proof.never] == [9, 10]
     assert busy.problems() == []
@@ -181,17 +182,18 @@ def test_a_run_taken_back_is_told_from_a_crash(busy: Kept) -> None:
     run = busy.open(durability="run")
     for key in ("x", "y"):
         run.write(GENE, write_request(key, b"", "CACHE"))
+    busy.refuse(run)
     run.rollback()
     busy.write("z")
     proof = busy.proof()
     assert busy.problems() == []
     assert ([place.number for place in proof.taken_back], proof.never) == ([9, 10], [])
     lines = [line.removesuffix(b"\n") for line in busy.lines()]
-    for aborted, abort in ((8, 10), (9, 11)):
+    for aborted, abort in ((8, 11), (9, 12)):
         assert json.loads(lines[abort])["prev"] == line_hash(lines[aborted]).hexdigest()
         assert "seq" not in json.loads(lines[abort])
-    assert json.loads(lines[12])["prev"] == json.loads(lines[8])["prev"]
-    assert json.loads(lines[12])["seq"] == json.loads(lines[8])["seq"] == 8
+    assert json.loads(lines[13])["prev"] == json.loads(lines[8])["prev"]
+    assert json.loads(lines[13])["seq"] == json.loads(lines[8])["seq"] == 8
     assert busy.check().problems == []
 
 
@@ -204,6 +206,7 @@ kept = conftest.Kept(Path(sys.argv[1]))
 run = kept.open(durability="run")
 for key in "xyz":
     run.write(conftest.GENE, conftest.write_request(key, b"", "CACHE"))
+kept.refuse(run)
 os._exit(9)
 """
 
@@ -217,7 +220,7 @@ def test_the_lines_of_a_killed_run_never_became_changes(busy: Kept, tmp_path: Pa
             [sys.executable, "-c", CRASH, str(tmp_path), str(Path(__file__).parent)], check=False, timeout=60
         )
         assert done.returncode == 9
-    orphans = list(range(9, 9 + 3 * crashes))
+    orphans = [line for crash in range(crashes) for line in range(9 + 4 * crash, 12 + 4 * crash)]
     assert [place.number for place in busy.proof().never] == orphans
     assert busy.problems() == []
     again = type(busy)(tmp_path)

@@ -9,6 +9,12 @@ from typing import Any
 
 import pytest
 
+from rotifer_host import Project
+from rotifer_host.audit import AuditLog, line_hash
+from rotifer_host.lock import Wait
+from rotifer_host.store.pages import read_metas
+from rotifer_host.store.seal import seal
+
 Run = Callable[..., Any]
 
 
@@ -89,15 +95,18 @@ def test_a_log_that_was_moved_away_is_read_with_the_new_one(rotifer: Run, bob: P
 
 def test_what_never_became_a_change_is_told(rotifer: Run, bob: Path) -> None:
     """It is no fault: exit status 0."""
-    orphan = json.loads(log_of(bob).read_text(encoding="utf-8").splitlines()[-1])
-    spoil(bob, lambda lines: lines.insert(2, json.dumps(orphan | {"key": "lost"}) + "\n"))
+    last = log_of(bob).read_bytes().splitlines()[-1]
+    orphan = {name: member for name, member in json.loads(last).items() if name not in {"prev", "above"}}
+    log = AuditLog(log_of(bob))
+    log.append([json.dumps(orphan | {"seq": 4}).encode()], Wait(), after=line_hash(last).digest(), durable=False)
+    log.close()
     spoil(bob, lambda lines: lines.append('{"v":1,"ts'))
     outcome = rotifer("audit", "verify", cwd=bob)
     assert outcome.status == 0
-    assert "line 3 never became a change: a crash, or a run that goes on" in outcome.stdout
+    assert "line 4 never became a change: a crash, or a run that goes on" in outcome.stdout
     assert "line 5 is torn" in outcome.stdout
     document = rotifer("audit", "verify", "--json", cwd=bob).document
-    assert (document["agents"][0]["neverSaved"], document["torn"]) == (["line 3"], "line 5")
+    assert (document["agents"][0]["neverSaved"], document["torn"]) == (["line 4"], "line 5")
     assert rotifer("agent", "run", "bob", "--input", '{"name": "Eve"}', cwd=bob).status == 0
     assert "line 5 holds what a crash left of a line" in rotifer("audit", "verify", cwd=bob).stdout
 
@@ -110,6 +119,19 @@ def test_a_sound_memory(rotifer: Run, bob: Path) -> None:
         "v": 1, "agent": "bob", "sound": True, "entries": 1, "used": len("greeting/last-name") + 3, "expired": 0,
         "changes": 3, "neverSaved": 0, "problems": [],
     }  # fmt: skip
+
+
+def test_a_memory_that_a_failing_disk_changed(rotifer: Run, bob: Path) -> None:
+    """`memory check` looks through all pages, also of a file that was closed in order: exit status 1, and help."""
+    path = bob / ".rotifer" / "memory" / Project.open(bob).agent("bob").id
+    data = bytearray(path.read_bytes())
+    data[max(read_metas(path)).rows.root * 4096 + 12] ^= 1
+    path.write_bytes(data)
+    seal(path, path.with_name(f"{path.name}.lock"))
+    outcome = rotifer("agent", "memory", "check", "bob", cwd=bob)
+    assert (outcome.status, outcome.stdout) == (1, "")
+    assert "it is damaged: page" in outcome.stderr
+    assert "help: put a copy of it back" in outcome.stderr
 
 
 @pytest.mark.parametrize(
@@ -144,7 +166,9 @@ def test_times_bound_what_is_shown(rotifer: Run, bob: Path) -> None:
     assert [line["ts"] for line in shown] == [time for time in times if times[1] <= time < times[2]]
 
 
-@pytest.mark.parametrize("options", [["--since", "yesterday"], ["--action", "read"], ["--limit", "0"], ["--log", "no"]])
+@pytest.mark.parametrize(
+    "options", [["--since", "yesterday"], ["--action", "read"], ["--action", "a.B"], ["--limit", "0"], ["--log", "no"]]
+)
 def test_wrong_options_are_usage_errors(rotifer: Run, bob: Path, options: list[str]) -> None:
     """They exit 2."""
     assert rotifer("audit", "show", *options, cwd=bob).status == 2

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rotifer_host.audit import AuditLine, AuditLog, encode_line, read_lines
+from rotifer_host.audit import AuditLine, AuditLog, encode_line, line_hash, read_lines
 from rotifer_host.errors import AuditError, LockTimeoutError
 from rotifer_host.lock import FileLock, Wait
 
@@ -76,7 +76,8 @@ def test_a_line_has_its_members_in_order_and_escapes_what_guests_choose(log: Aud
     """A line is compact JSON in the order of the contract, one line whatever its key holds."""
     append(log, 'a"\n\r\0é\u2028')
     text = log.path.read_text(encoding="utf-8")
-    assert " ".join(json.loads(text)) == "v ts agentId agent actor geneId domain action key entryId category bytes"
+    members = "v ts agentId agent actor geneId domain action key entryId category bytes above"
+    assert " ".join(json.loads(text)) == members
     assert json.loads(text)["key"] == 'a"\n\r\0é\u2028'
     assert text.count("\n") == 1
     assert log.path.stat().st_mode & 0o777 == 0o600
@@ -85,7 +86,6 @@ def test_a_line_has_its_members_in_order_and_escapes_what_guests_choose(log: Aud
 def test_lines_are_appended_in_order(log: AuditLog) -> None:
     """Lines of one call and of several stand in the order they were given."""
     append(log, "a", "b")
-    append(log)
     append(log, "c", durable=True)
     log.sync()
     assert [document["key"] for document in read_lines(log.path)] == ["a", "b", "c"]
@@ -108,7 +108,9 @@ def test_every_cut_of_a_last_line_is_sealed(tmp_path: Path) -> None:
                 "ts": line().ts,
                 "action": "audit.seal",
                 "torn": whole[:cut].decode(errors="replace"),
+                "above": line_hash(path.read_bytes().splitlines()[0]).hexdigest(),
             }
+        assert documents[2]["above"] == line_hash(path.read_bytes().splitlines()[1]).hexdigest()
 
 
 @given(st.binary(min_size=1).filter(lambda tail: b"\n" not in tail))
@@ -227,8 +229,8 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
 
         log = AuditLog(Path(sys.argv[1]))
         append(log, "a")
-        size = log.path.stat().st_size
-        for limit in (size, size + 1, 2 * size - 1):
+        size, whole = log.path.stat().st_size, int(sys.argv[3])
+        for limit in (size, size + 1, size + whole - 1):
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
             try:
                 append(log, "b", durable=True)
@@ -239,14 +241,16 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
         append(log, "c")
     """
     path = tmp_path / "audit.jsonl"
+    measure = AuditLog(tmp_path / "measure.jsonl")
+    append(measure, "a", "b")
+    size = len(measure.path.read_bytes().splitlines()[1]) + 1
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script), str(path), str(Path(__file__).parent)],
+        [sys.executable, "-c", textwrap.dedent(script), str(path), str(Path(__file__).parent), str(size)],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    size = len(path.read_bytes().splitlines()[0]) + 1
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "cannot write the audit log FILE: File too large",

@@ -5,6 +5,7 @@ memory-api.en.md, "What gets recorded".
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from rotifer_host import contract
 from rotifer_host.cli.common import Group, Session, log_option
 from rotifer_host.cli.output import print_document, print_note, print_text
 from rotifer_host.cli.table import print_table
-from rotifer_host.text import quoted
+from rotifer_host.text import counted, quoted
 
 if TYPE_CHECKING:
     from rotifer_host.verify import Proof, ReadLog
@@ -25,7 +26,8 @@ __all__ = ["audit"]
 
 _PREFIX: Final = "memory."
 _MOST_SENTENCES: Final = 30
-_ACTIONS: Final = click.Choice([action.removeprefix(_PREFIX) for action in contract.AUDIT_ACTIONS])
+_ACTIONS: Final = [action.removeprefix(_PREFIX) for action in contract.AUDIT_ACTIONS]
+_OTHER_ACTION: Final = re.compile(r"[a-z][a-z0-9-]*\.[a-z][a-z0-9_-]*")
 
 
 def _instant(text: str) -> int:
@@ -36,6 +38,16 @@ def _instant(text: str) -> int:
     except ValueError:
         message = f"{quoted(text)} is no date and time of RFC 3339 with a zone, like 2026-01-31T12:00:00Z"
         raise click.BadParameter(message) from None
+
+
+def _action(text: str) -> str:
+    if text in _ACTIONS:
+        return f"{_PREFIX}{text}"
+    if _OTHER_ACTION.fullmatch(text):
+        return text
+    allowed = ", ".join(_ACTIONS)
+    message = f"{quoted(text)} is no action: it is one of {allowed}, or MODULE.VERB of a host module, like json.update"
+    raise click.BadParameter(message)
 
 
 @click.group(cls=Group, examples=["rotifer audit show my-agent", "rotifer audit verify"])
@@ -51,7 +63,12 @@ def audit() -> None:
     ],
 )
 @click.argument("agent", required=False)
-@click.option("--action", type=_ACTIONS, help="Only lines of this action.")
+@click.option(
+    "--action",
+    type=_action,
+    metavar="ACTION",
+    help=f"Only lines of this action: {', '.join(_ACTIONS)}, or one of a host module, like markdown.write.",
+)
 @click.option("--key", metavar="KEY", help="Only lines about the entry with this key.")
 @click.option("--since", type=_instant, metavar="TIME", help="Only lines from this time on, RFC 3339.")
 @click.option("--until", type=_instant, metavar="TIME", help="Only lines before this time, RFC 3339.")
@@ -76,7 +93,7 @@ def show(  # noqa: PLR0913 - click passes each option by name
     for line in _lines((*older, project.audit_path)):
         if (
             (agent_id is None or line.get("agentId") == agent_id)
-            and (action is None or line.get("action") == f"{_PREFIX}{action}")
+            and (action is None or line.get("action") == action)
             and (key is None or line.get("key") == key)
             and _within(line, since, until)
         ):
@@ -86,7 +103,7 @@ def show(  # noqa: PLR0913 - click passes each option by name
         return
     if lines:
         print_table(("time", "agent", "action", "key", "category", "bytes>", "by"), [_row(line) for line in lines])
-    print_note(f"{len(lines):,} {'line' if len(lines) == 1 else 'lines'}")
+    print_note(counted(len(lines), "line"))
 
 
 @audit.command(
@@ -103,17 +120,17 @@ def verify(session: Session, agent: str | None, *, older: tuple[Path, ...]) -> i
     change. Exit status 1 when the log does not prove the memory.
     """
     log, proofs = session.project().verify_audit(agent, older=older)
-    unreadable = log.problems()
+    of_all = log.problems()
     problems = {name: proof.problems(log.name) for name, proof in proofs.items()}
     if session.json:
         print_document(_document(log, proofs, problems))
     else:
-        for problem in unreadable:
+        for problem in of_all:
             print_text(problem)
         for name, proof in proofs.items():
-            _tell(log, name, proof, problems[name])
+            _tell(log, name, proof, problems[name], whole=not of_all)
         _tell_rest(log)
-    return contract.EXIT_FAILED if unreadable or any(problems.values()) else contract.EXIT_OK
+    return contract.EXIT_FAILED if of_all or any(problems.values()) else contract.EXIT_OK
 
 
 def _lines(paths: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
@@ -146,7 +163,7 @@ def _document(log: ReadLog, proofs: dict[str, Proof], problems: dict[str, list[s
         return [log.name(place) for place in places]
 
     return {
-        "proven": not (log.broken or any(problems.values())),
+        "proven": not (log.problems() or any(problems.values())),
         "agents": [
             {
                 "agent": name,
@@ -163,15 +180,17 @@ def _document(log: ReadLog, proofs: dict[str, Proof], problems: dict[str, list[s
             for name, proof in proofs.items()
         ],
         "unreadable": names(log.broken),
+        "unlinked": names(log.order.unlinked()),
+        "displaced": names(log.order.displaced()),
         "sealed": names(log.sealed),
         "torn": None if log.torn is None else log.name(log.torn),
         "outsideAgents": log.outside,
     }
 
 
-def _tell(log: ReadLog, name: str, proof: Proof, problems: list[str]) -> None:
-    verdict = "NOT proven" if problems else "proven"
-    print_text(f"{name}: {verdict}, {proof.lines:,} lines, {len(proof.changes):,} changes")
+def _tell(log: ReadLog, name: str, proof: Proof, problems: list[str], *, whole: bool) -> None:
+    verdict = "NOT proven" if problems else "proven" if whole else "proven but for the lines above"
+    print_text(f"{name}: {verdict}, {counted(proof.lines, 'line')}, {counted(len(proof.changes), 'change')}")
     said = list(problems)
     said += [f"{log.name(place)} never became a change: a crash, or a run that goes on" for place in proof.never]
     said += [f"{log.name(place)} never became a change: it was taken back" for place in proof.taken_back]

@@ -14,10 +14,10 @@ from rotifer_host.memory.request import QueryRequest, ReadRequest
 from rotifer_host.memory.retention import is_expired
 from rotifer_host.store import open_store
 from rotifer_host.store.check import problems
-from rotifer_host.store.protocol import Chain
+from rotifer_host.store.protocol import Chain, DocumentName, Snapshot
 from rotifer_host.verify.chain import Proof, prove
 from rotifer_host.verify.log import ReadLog, read_log
-from rotifer_host.verify.replay import replay
+from rotifer_host.verify.replay import replay, replay_documents
 
 if TYPE_CHECKING:
     from rotifer_host.clock import Clock
@@ -52,6 +52,7 @@ class MemoryFile(NamedTuple):
 class _State(NamedTuple):
     chain: Chain
     records: list[tuple[bytes, Record]]
+    documents: list[tuple[DocumentName, int]]
 
 
 def check_agent(  # noqa: PLR0913 - keywords: a memory, its log, and who reads it when
@@ -74,7 +75,7 @@ def check_agent(  # noqa: PLR0913 - keywords: a memory, its log, and who reads i
     still = store.begin(Wait())  # no change from here on: nothing is removed when it is asked for
     try:
         with store.snapshot() as snapshot:
-            state = _State(snapshot.chain(), list(snapshot.records()))
+            state = _state(snapshot)
             found = problems(snapshot, agent_id)
         now_s = clock.now_ms() // 1000
         live: list[Record] = []
@@ -108,7 +109,11 @@ def _read(memory: MemoryFile) -> _State | None:
         open_store(memory.path, agent_id=memory.agent_id, quota=memory.quota) as store,
         store.snapshot() as snapshot,
     ):
-        return _State(snapshot.chain(), list(snapshot.records()))
+        return _state(snapshot)
+
+
+def _state(snapshot: Snapshot) -> _State:
+    return _State(snapshot.chain(), list(snapshot.records()), list(snapshot.documents()))
 
 
 def _prove(log: ReadLog, agent_id: str, state: _State | None) -> Proof:
@@ -119,8 +124,11 @@ def _prove(log: ReadLog, agent_id: str, state: _State | None) -> Proof:
             proof.contradictions.append("there are changes on record, but there is no memory")
         return proof
     proof = prove(lines, state.chain)
+    if state.chain.seen and state.chain.seen.hex() not in log.order.hashes:
+        proof.contradictions.append("the log ends before a line that the memory saw in it, or that line was changed")
     whole = not (proof.missing or proof.changed)
     proof.contradictions += replay(proof.changes, state.records, log.name, whole=whole)
+    proof.contradictions += replay_documents(proof.changes, state.documents, whole=whole)
     return proof
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rotifer_host.verify.log import OwnLine, Place
+from rotifer_host.verify.log import OwnLine
+from rotifer_host.verify.order import Place
 
 if TYPE_CHECKING:
     from rotifer_host.store.protocol import Chain

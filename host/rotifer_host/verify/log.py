@@ -9,17 +9,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rotifer_host.audit import line_hash, scan
+from rotifer_host.verify.order import Order, Place
 
-__all__ = ["SEAL", "OwnLine", "Place", "ReadLog", "read_log"]
+__all__ = ["SEAL", "OwnLine", "ReadLog", "read_log"]
 
 SEAL: Final = "audit.seal"
-
-
-class Place(NamedTuple):
-    """Where a line stands: files in the order they were given, lines from 1."""
-
-    file: int
-    number: int
 
 
 class OwnLine(NamedTuple):
@@ -38,6 +32,9 @@ class OwnLine(NamedTuple):
     size: int | None
     ts: str | None
     gene_id: str | None
+    created_by: str | None
+    """Of an imported entry, as is the next."""
+    updated_at: str | None
 
 
 @dataclass
@@ -56,10 +53,16 @@ class ReadLog:
     """A last line without a line end that is no JSON: a crash, or a write going on."""
     broken: list[Place] = field(default_factory=list)
     """Lines that are no JSON object of this format; no host writes such."""
+    order: Order = field(default_factory=Order)
 
     def problems(self) -> list[str]:
-        """Return a sentence for every line that cannot be read."""
-        return [f"{self.name(place)} is not an audit line" for place in self.broken]
+        """Return a sentence for every line that cannot be read or does not stand where it was written."""
+        found = [f"{self.name(place)} is not an audit line" for place in self.broken]
+        found += [f"what stood above {self.name(place)} is missing or was changed" for place in self.order.unlinked()]
+        found += [
+            f"{self.name(place)} does not stand below the line it was written below" for place in self.order.displaced()
+        ]
+        return found
 
     def name(self, place: Place) -> str:
         """Return how a report names a place."""
@@ -74,19 +77,22 @@ def read_log(paths: Sequence[Path]) -> ReadLog:
             place = Place(file, line.number)
             if line.document is None and not line.whole:
                 log.torn = place
-            elif line.document is None or line.document.get("v") != 1:
+                continue
+            hashed = line_hash(line.text).hexdigest()
+            log.order.take(place, hashed, line.document)
+            if line.document is None or line.document.get("v") != 1:
                 log.broken.append(place)
             else:
-                _take(log, place, line.text, line.document)
+                _take(log, place, hashed, line.document)
     return log
 
 
-def _take(log: ReadLog, place: Place, text: bytes, document: dict[str, Any]) -> None:
+def _take(log: ReadLog, place: Place, hashed: str, document: dict[str, Any]) -> None:
     agent_id = document.get("agentId")
     if document.get("action") == SEAL:
         log.sealed.append(place)
     elif isinstance(agent_id, str):
-        log.by_agent[agent_id].append(_own(place, text, document))
+        log.by_agent[agent_id].append(_own(place, hashed, document))
         if isinstance(document.get("agent"), str):
             log.names[agent_id] = document["agent"]
     elif agent_id is None and "agentId" in document:
@@ -95,14 +101,14 @@ def _take(log: ReadLog, place: Place, text: bytes, document: dict[str, Any]) -> 
         log.broken.append(place)
 
 
-def _own(place: Place, text: bytes, document: dict[str, Any]) -> OwnLine:
+def _own(place: Place, hashed: str, document: dict[str, Any]) -> OwnLine:
     def member(name: str, kind: type) -> Any:  # noqa: ANN401 - what the member holds
         value = document.get(name)
         return value if type(value) is kind else None
 
     return OwnLine(
         place=place,
-        hash=line_hash(text).hexdigest(),
+        hash=hashed,
         seq=member("seq", int),
         prev=member("prev", str),
         action=member("action", str),
@@ -112,4 +118,6 @@ def _own(place: Place, text: bytes, document: dict[str, Any]) -> OwnLine:
         size=member("bytes", int),
         ts=member("ts", str),
         gene_id=member("geneId", str),
+        created_by=member("createdBy", str),
+        updated_at=member("updatedAt", str),
     )

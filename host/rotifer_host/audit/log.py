@@ -1,0 +1,259 @@
+"""The file that audit lines are written to."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn, Protocol
+
+import msgspec
+
+from rotifer_host import contract
+from rotifer_host.audit.line import Written, decode_line, line_hash, link
+from rotifer_host.audit.reading import document_of
+from rotifer_host.errors import AuditError
+from rotifer_host.lock import FileLock, Patience
+
+__all__ = ["AuditLog", "AuditSink"]
+
+_MAX_TORN_BYTES: Final = contract.MIB
+"""More than this without a line end was not written by any host."""
+_TAIL_BYTES: Final = 4 * contract.KIB
+"""Nearly all last lines are shorter."""
+
+
+class AuditSink(Protocol):
+    """Where audit lines go: the project's log, or a list in a test."""
+
+    def append(
+        self,
+        lines: Sequence[bytes],
+        patience: Patience,
+        *,
+        after: bytes | None = None,
+        durable: bool,
+        held: bool = False,
+    ) -> Written:
+        """Write all lines, at least one, or none; with `durable` they are on disk when this returns.
+
+        Each is a JSON object without a line end, to which `link` adds what it says of the
+        lines before it. `held` says that earlier lines of the same transaction are in the
+        log already. Raises `AuditError`, or `LockTimeoutError` when the log stays locked.
+        """
+        ...
+
+    def sync(self) -> None:
+        """Bring every line written so far to the disk. Raises `AuditError`."""
+        ...
+
+    def witness(self, patience: Patience) -> bytes:
+        """Return the hash of the last line there is, by now on the disk; empty when there is none.
+
+        Raises what `append` does.
+        """
+        ...
+
+
+class AuditLog:
+    """The project's log file, shared by all its processes and threads.
+
+    Lines are appended under one project-wide lock, the file beside it with the ending
+    `.lock`, by one write. A last line that a crash or a full disk left torn is sealed
+    first: its text becomes the `torn` of a line `{"v", "ts", "action": "audit.seal",
+    "torn", "above"}`, so that every line of the file parses. The log may be moved away or
+    deleted at any time: the next line starts a new one (mode 0600).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._name = os.fspath(path)
+        self._shown = path.name  # in messages: a guest sees them, and need not see where the project lies
+        self._lock = FileLock(path.with_suffix(".lock"))
+        self._open: _OpenFile | None = None
+
+    def append(
+        self,
+        lines: Sequence[bytes],
+        patience: Patience,
+        *,
+        after: bytes | None = None,
+        durable: bool,
+        held: bool = False,
+    ) -> Written:
+        """Write all lines, at least one, or none; with `durable` they are on disk when this returns.
+
+        Each is a JSON object without a line end, to which `link` adds what it says of the
+        lines before it. Lines that a `held` transaction adds go to the file in use, moved
+        away or not: the one its first lines went to, or one that others began since.
+        Raises `AuditError`, or `LockTimeoutError` when the log stays locked. Only when
+        bringing them to the disk is what failed may the lines be in the file all the same.
+        """
+        try:
+            self._lock.acquire(patience)
+            try:
+                file = self._open if held and self._open is not None else self._current()
+                written = self._append(file, lines, after)
+            finally:
+                self._lock.release()
+        except OSError as error:
+            self._fail(error)
+        if durable:
+            # outside the lock: agents that sync at the same time share one flush of the disk
+            self._sync(file, written.lines)
+        return written
+
+    def sync(self) -> None:
+        """Bring every line this object wrote to the disk. Raises `AuditError`."""
+        file = self._open
+        if file is not None:
+            self._sync(file)
+
+    def witness(self, patience: Patience) -> bytes:
+        """Return the hash of the last line in the file this object wrote to, by now on the disk; empty without one.
+
+        Raises what `append` does.
+        """
+        file = self._open
+        if file is None:
+            return b""
+        try:
+            with self._lock.held(patience):
+                end = os.lseek(file.fd, 0, os.SEEK_END)
+                last = file.last if end == file.end else self._last(file, end)
+        except OSError as error:
+            self._fail(error)
+        self._sync(file)
+        return last
+
+    def close(self) -> None:
+        """Close the files; the next `append` opens them again."""
+        self._open = None
+        self._lock.close()
+
+    def _sync(self, file: _OpenFile, lines: Sequence[bytes] = ()) -> None:
+        try:
+            os.fdatasync(file.fd)
+        except OSError as error:
+            self._fail(error, lines)
+
+    def _append(self, file: _OpenFile, lines: Sequence[bytes], after: bytes | None) -> Written:
+        end = os.lseek(file.fd, 0, os.SEEK_END)
+        last = file.last
+        if end != file.end:
+            tail, start = self._tail(file, end)
+            if tail and not tail.endswith(b"\n"):
+                tail = self._seal(file, tail, start, decode_line(lines[0]).ts)
+                end = start + len(tail)
+            last = _hash_of(tail)
+        written = link(lines, after=after, above=last)
+        data = b"%b\n" % b"\n".join(written.lines)
+        count = os.write(file.fd, data)
+        if count != len(data):
+            file.end = -1
+            with contextlib.suppress(OSError):  # else the next append seals what is left
+                os.ftruncate(file.fd, end)
+            raise self._no_room(f"only {count} of {len(data)} bytes fit")
+        file.end, file.last = end + count, written.last
+        return written
+
+    def _tail(self, file: _OpenFile, end: int) -> tuple[bytes, int]:
+        """Return what stands from the begin of the last line up to `end`, and where that is."""
+        size = _TAIL_BYTES
+        while True:
+            start = max(end - size, 0)
+            tail = os.pread(file.fd, end - start, start)
+            cut = tail.rfind(b"\n", 0, max(len(tail) - 1, 0)) + 1
+            if cut or not start or (size > _MAX_TORN_BYTES and not tail.endswith(b"\n")):
+                return tail[cut:], start + cut
+            size *= 16
+
+    def _last(self, file: _OpenFile, end: int) -> bytes:
+        """Return the hash of the last whole line before `end`; empty when there is none."""
+        tail, start = self._tail(file, end)
+        if tail and not tail.endswith(b"\n"):
+            tail, _ = self._tail(file, start)
+        return _hash_of(tail)
+
+    def _current(self) -> _OpenFile:
+        """Return the file that is at the path now."""
+        file = self._open
+        if file is not None:
+            try:
+                found = os.stat(self._name)  # noqa: PTH116 - every line comes here
+            except FileNotFoundError:
+                pass
+            else:
+                if file.identity == (found.st_dev, found.st_ino):
+                    return file
+            os.fdatasync(file.fd)  # `sync` will not see it again
+        self._open = file = _OpenFile(self._name)
+        return file
+
+    def _seal(self, file: _OpenFile, torn: bytes, start: int, ts: str) -> bytes:
+        """Make the torn last line, which begins at `start`, a whole one; return it with its line end."""
+        if len(torn) > _MAX_TORN_BYTES:
+            message = f"the last line of {self._shown} is longer than {_MAX_TORN_BYTES} bytes: not an audit log"
+            raise AuditError(message, help="move the file away; a new one will be started")
+        seal = torn
+        if document_of(torn) is None:
+            line = {
+                "v": contract.FORMAT_VERSION,
+                "ts": ts,
+                "action": "audit.seal",
+                "torn": torn.decode(errors="replace"),
+            }
+            (seal,), _ = link([msgspec.json.encode(line)], after=None, above=self._last(file, start))
+        seal += b"\n"
+        # The seal is longer than what it covers and goes over it in place: at no moment are the torn bytes lost.
+        with os.fdopen(os.open(self._name, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=0) as over:
+            if not os.path.sameopenfile(over.fileno(), file.fd):
+                raise OSError(errno.ESTALE, "it was moved away at this moment")
+            if os.pwrite(over.fileno(), seal, start) != len(seal):
+                os.pwrite(over.fileno(), torn, start)
+                os.ftruncate(file.fd, start + len(torn))
+                raise self._no_room("no room to close its torn last line")
+        return seal
+
+    def _no_room(self, what: str) -> AuditError:
+        message = f"cannot write the audit log {self._shown}: {what}"
+        return AuditError(message, help="make room on the disk; what the line was for has not been done")
+
+    def _fail(self, error: OSError, written: Sequence[bytes] = ()) -> NoReturn:
+        message = f"cannot write the audit log {self._shown}: {error.strerror or error}"
+        failure = AuditError(message, help="what the line was for has not been done")
+        failure.written = written
+        raise failure from error
+
+
+class _OpenFile:
+    """A descriptor that lives as long as anybody uses it, so that no thread syncs a number that means another file."""
+
+    __slots__ = ("end", "fd", "identity", "last")
+
+    def __init__(self, name: str) -> None:
+        self.fd = -1
+        self.end = -1
+        """Size of the file after this object's last line; while it has it, `last` is the hash of its last line."""
+        self.last = b""
+        self.fd = os.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        found = os.fstat(self.fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        self.identity = (found.st_dev, found.st_ino)
+        folder = os.open(Path(name).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def __del__(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+
+
+def _hash_of(line: bytes) -> bytes:
+    return line_hash(line.removesuffix(b"\n")).digest() if line else b""
