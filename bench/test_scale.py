@@ -19,7 +19,7 @@ from msgspec import UNSET
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench import work
-from rotifer_host.audit import AuditLog
+from rotifer_host.audit import AuditLog, link
 from rotifer_host.clock import SystemClock
 from rotifer_host.lock import Wait
 from rotifer_host.memory import AgentMemory, Caller, DataPolicy, query_request, read_request, write_request
@@ -193,7 +193,7 @@ def test_audit_line_time(benchmark: BenchmarkFixture, tmp_path: Path, durable: b
             log.append([line], Wait(10), durable=durable, held=held)
 
     run()
-    assert log.path.read_bytes() == (line + b"\n") * units
+    assert log.path.read_bytes().splitlines() == link([line] * units, after=None, above=b"").lines
     clock(benchmark, run, units)
 
 

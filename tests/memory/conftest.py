@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rotifer_host.audit import AuditLine, decode_line
+from rotifer_host.audit import AuditLine, Written, decode_line, link
 from rotifer_host.errors import AuditError
 from rotifer_host.lock import Patience
 from rotifer_host.memory import AgentMemory, Caller, DataPolicy, query_request, read_request, write_request
@@ -27,13 +27,22 @@ class Sink:
 
     def __init__(self) -> None:
         self.lines: list[AuditLine] = []
+        self.last = b""
         self.durable: list[bool] = []
         self.synced = 0
         self.fails_at: int | None = None
         self.always_fails = False
         self.sync_fails = False
 
-    def append(self, lines: Sequence[bytes], patience: Patience, *, durable: bool, held: bool = False) -> None:
+    def append(
+        self,
+        lines: Sequence[bytes],
+        patience: Patience,
+        *,
+        after: bytes | None = None,
+        durable: bool,
+        held: bool = False,
+    ) -> Written:
         """Keep the lines, or fail."""
         del patience, held
         if self.fails_at is not None:
@@ -41,15 +50,31 @@ class Sink:
         if self.always_fails or self.fails_at == 0:
             message = "the disk of the log is full"
             raise AuditError(message)
-        self.lines += map(decode_line, lines)
+        written = link(lines, after=after, above=self.last)
+        self.last = written.last
+        self.lines += map(decode_line, written.lines)
         self.durable += [durable] * len(lines)
+        if durable:
+            self._sync(written.lines)
+        return written
 
     def sync(self) -> None:
         """Count, or fail."""
+        self._sync()
+        self.synced += 1
+
+    def _sync(self, lines: Sequence[bytes] = ()) -> None:
         if self.sync_fails:
             message = "the log cannot be synced"
-            raise AuditError(message)
-        self.synced += 1
+            error = AuditError(message)
+            error.written = lines
+            raise error
+
+    def witness(self, patience: Patience) -> bytes:
+        """Return the hash of the last line."""
+        del patience
+        self.sync()
+        return self.last
 
     def actions(self) -> list[tuple[str, str | None]]:
         """Return action and key of every line."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from rotifer_host.errors import (
     AccessDeniedError,
     BufferTooSmallError,
+    LockTimeoutError,
     NotFoundError,
     QuotaExceededError,
     StorageError,
@@ -17,6 +19,7 @@ from rotifer_host.errors import (
 )
 from rotifer_host.lock import Patience
 from rotifer_host.memory import delete_request, read_request, write_request
+from rotifer_host.sandbox import Deadline
 
 
 class Faulty:
@@ -67,7 +70,7 @@ def test_a_call_is_saved_when_it_returns(world: Any) -> None:
 
 
 def test_a_run_is_saved_at_its_end(world: Any) -> None:
-    """The run sees its own changes, nobody else does before the end; one sync covers all lines."""
+    """The run sees its own changes, nobody else does before the end; then all lines come to the disk at once."""
     world.write(world.gene("a"), "before")
     world.audit.take()
     world.reopen(durability="run")
@@ -78,21 +81,95 @@ def test_a_run_is_saved_at_its_end(world: Any) -> None:
     assert world.read(world.gene("a"), "before") is None
     assert [entry.key for entry in world.memory.list().entries] == ["k", "l"]
     assert world.keys() == {"before"}
-    assert world.audit.actions() == [("create", "k"), ("create", "l"), ("delete", "before")]
-    assert world.audit.durable == [False] * 3
+    assert world.audit.actions() == []
     world.memory.finish()
-    assert world.audit.synced == 1
+    assert world.audit.actions() == [("create", "k"), ("create", "l"), ("delete", "before")]
+    assert (world.audit.durable, world.audit.synced) == ([True] * 3, 0)
     assert world.keys() == {"k", "l"}
 
 
-def test_a_run_rolled_back_leaves_nothing_but_its_lines(world: Any) -> None:
-    """Each announced change gets a `memory.abort` line that names it."""
+def test_a_run_rolled_back_leaves_nothing(world: Any) -> None:
+    """What was never saved has no line either."""
+    before = world.state()
+    world.reopen(durability="run")
+    world.write(world.gene("a"), "k")
+    world.memory.delete(world.gene("a"), delete_request("k"))
+    world.memory.rollback()
+    assert before == world.state()
+    assert world.audit.lines == []
+
+
+def test_a_refusal_stands_behind_the_changes_before_it(world: Any) -> None:
+    """Lines that wait for the end of the run are written before that of a refusal, and synced with the later ones."""
+    world.write(world.gene("b", "search"), "theirs")
+    world.audit.take()
+    world.reopen(durability="run")
+    world.write(world.gene("a"), "k")
+    with pytest.raises(AccessDeniedError):
+        world.write(world.gene("a"), "theirs")
+    created, denied = world.audit.lines
+    assert (created.key, created.seq, denied.action) == ("k", 2, "memory.deny")
+    assert world.audit.durable == [False, False]
+    world.write(world.gene("a"), "l")
+    world.memory.finish()
+    assert world.audit.actions() == [("create", "k"), ("deny", "theirs"), ("create", "l")]
+    assert world.audit.lines[-1].seq == 3
+    assert world.audit.durable == [False, False, True]
+
+
+def test_lines_that_were_written_early_are_synced_at_the_end(world: Any) -> None:
+    """A run whose last call was a refusal has no line left to write, and one sync to ask for."""
+    world.reopen(durability="run", quota=100)
+    world.write(world.gene("a"), "k")
+    with pytest.raises(QuotaExceededError):
+        world.write(world.gene("a"), "large", bytes(101))
+    assert world.audit.synced == 0
+    world.memory.finish()
+    assert world.audit.actions() == [("create", "k"), ("reject", "large")]
+    assert world.audit.synced >= 1
+    assert world.keys() == {"k"}
+
+
+def test_a_refusal_is_one_when_the_lines_before_it_cannot_be_written(world: Any) -> None:
+    """They wait on, and stand in the log once it can be written again."""
+    world.write(world.gene("b", "search"), "theirs")
+    world.audit.take()
+    world.reopen(durability="run")
+    world.write(world.gene("a"), "k")
+    world.audit.always_fails = True
+    with pytest.raises(AccessDeniedError):
+        world.write(world.gene("a"), "theirs")
+    world.audit.always_fails = False
+    world.memory.finish()
+    assert world.audit.actions() == [("create", "k")]
+    assert world.keys() == {"k", "theirs"}
+
+
+def test_a_run_whose_lines_cannot_be_written_is_not_saved(world: Any) -> None:
+    """The end of the run raises; no change stays, and there is no line to take back."""
+    before = world.state()
+    world.reopen(durability="run")
+    world.write(world.gene("a"), "k")
+    world.audit.fails_at = 1
+    with pytest.raises(StorageError, match="the disk of the log is full"):
+        world.memory.finish()
+    assert before == world.state()
+    assert world.audit.lines == []
+
+
+def test_lines_of_a_run_rolled_back_are_taken_back(world: Any) -> None:
+    """Each that is in the log already gets a `memory.abort` line that names it."""
+    world.write(world.gene("b", "search"), "theirs")
+    world.audit.take()
     before = world.state()
     world.reopen(durability="run")
     world.write(world.gene("a"), "k", b"12")
+    with pytest.raises(AccessDeniedError):
+        world.write(world.gene("a"), "theirs")
+    world.write(world.gene("a"), "l")
     world.memory.rollback()
     assert before == world.state()
-    created, aborted = world.audit.lines
+    created, _, aborted = world.audit.lines
     assert (aborted.action, aborted.key, aborted.bytes, aborted.geneId) == ("memory.abort", "k", 2, created.geneId)
     assert aborted.code == "MEMORY_STORAGE_ERROR"
     assert aborted.reason == f"memory.create of {created.ts} was not saved"
@@ -238,6 +315,42 @@ def test_a_run_whose_lines_cannot_be_synced_is_not_saved(world: Any) -> None:
     assert world.audit.actions() == [("create", "k"), ("abort", "k")]
 
 
+def test_a_run_out_of_time_waits_for_the_log(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deadline that ended a run costs none of its changes, though somebody has the log locked at that moment."""
+    append = world.audit.append
+
+    def locked(lines: Sequence[bytes], patience: Patience, **others: Any) -> Any:
+        if patience.remaining_s() <= 0:
+            message = "another run or command is holding audit.lock"
+            raise LockTimeoutError(message)
+        return append(lines, patience, **others)
+
+    monkeypatch.setattr(world.audit, "append", locked)
+    deadline = Deadline(60_000)
+    world.reopen(durability="run", patience=deadline)
+    world.write(world.gene("a"), "k")
+    deadline.expiry = time.monotonic()
+    world.memory.finish()
+    assert world.audit.actions() == [("create", "k")]
+    assert world.keys() == {"k"}
+
+
+def test_a_log_that_stays_locked_is_what_it_is(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that cannot be saved for it says so, not that a budget is used up; nothing of it stays."""
+
+    def locked(lines: Sequence[bytes], patience: Patience, **others: Any) -> Any:
+        del lines, patience, others
+        message = "another run or command is holding audit.lock"
+        raise LockTimeoutError(message)
+
+    monkeypatch.setattr(world.audit, "append", locked)
+    world.reopen(durability="run", patience=Deadline(60_000))
+    world.write(world.gene("a"), "k")
+    with pytest.raises(LockTimeoutError):
+        world.memory.finish()
+    assert world.keys() == set()
+
+
 def test_a_run_whose_change_broke_halfway_is_lost(faulty: Any) -> None:
     """Later changes and the end of the run say so; reads answer from what is saved."""
     faulty.write(faulty.gene("a"), "saved")
@@ -255,19 +368,25 @@ def test_a_run_whose_change_broke_halfway_is_lost(faulty: Any) -> None:
     with pytest.raises(StorageError, match="could not be kept"):
         faulty.memory.finish()
     assert before == faulty.state()
-    assert faulty.audit.actions()[1:] == [("create", "k"), ("create", "l"), ("abort", "k"), ("abort", "l")]
+    assert faulty.audit.actions() == [("create", "saved")]
 
 
-def test_a_line_that_fails_in_a_held_change_costs_only_its_call(world: Any) -> None:
-    """What was announced and applied before is kept."""
+def test_lines_that_fail_in_a_held_change_cost_only_their_call(world: Any) -> None:
+    """A run with more changes than lines may wait for writes some early; what was applied before is kept."""
     world.reopen(durability="run")
-    world.write(world.gene("a"), "k")
-    world.audit.fails_at = 1
-    with pytest.raises(StorageError):
+    world.audit.always_fails = True
+    kept = [f"k{number}" for number in range(256)]
+    for key in kept:
+        world.write(world.gene("a"), key)
+    with pytest.raises(StorageError, match="the disk of the log is full"):
         world.write(world.gene("a"), "l")
+    assert world.audit.lines == []
+    world.audit.always_fails = False
     world.write(world.gene("a"), "m")
+    assert world.audit.actions() == [("create", key) for key in [*kept, "m"]]
+    assert [line.seq for line in world.audit.lines] == list(range(1, 258))
     world.memory.finish()
-    assert world.keys() == {"k", "m"}
+    assert world.keys() == {*kept, "m"}
 
 
 def test_expiry_in_a_held_change_belongs_to_it(world: Any) -> None:
@@ -282,10 +401,10 @@ def test_expiry_in_a_held_change_belongs_to_it(world: Any) -> None:
     assert world.keys() == {"late"}
     world.clock.advance(seconds=10)
     assert world.read(world.gene("a"), "late") is None
-    assert world.audit.take()[-1] == ("expire", "late")
+    assert world.audit.take() == [("create", "early"), ("create", "late"), ("expire", "early")]
     world.memory.rollback()
     assert world.keys() == {"late"}
-    assert world.audit.take() == [("abort", "k"), ("abort", "late")]
+    assert world.audit.take() == []
 
 
 @pytest.mark.parametrize("error", [StoreError("gone"), KeyboardInterrupt()])

@@ -15,6 +15,7 @@ from rotifer_host.clock import Clock, SystemClock, rfc3339
 from rotifer_host.errors import AccessDeniedError, NotFoundError, QuotaExceededError, StoreError, UsageError
 from rotifer_host.lock import Patience
 from rotifer_host.memory.changes import FAILURES, Changes, Durability
+from rotifer_host.memory.documents import Documents
 from rotifer_host.memory.entry import Caller, Category, DataPolicy, Record, entry_id, make_record, response_for
 from rotifer_host.memory.events import Events
 from rotifer_host.memory.fields import category_of
@@ -52,6 +53,8 @@ class ListedEntry(NamedTuple):
     """Raw bytes of the value."""
     created_by: str
     updated_at: str
+    reachable: bool | None = None
+    """Whether any gene of the agent may still read, change or delete it; None where nobody can say."""
 
 
 class Listing(NamedTuple):
@@ -64,6 +67,10 @@ class Listing(NamedTuple):
 
 def _fits(_length: int) -> None:
     """Admit a response of any length."""
+
+
+def _unknown(_record: Record) -> None:
+    """Say nothing of who reaches an entry: nobody asked."""
 
 
 class AgentMemory:
@@ -112,6 +119,8 @@ class AgentMemory:
             durability=durability,
             deadline=patience,
         )
+        self.documents = Documents(self._changes, self._trail, clock)
+        """What host modules keep for the agent."""
 
     def read(self, caller: Caller, request: ReadRequest, admit: Callable[[int], None] = _fits) -> bytes:
         """Return the entry as JSON, or `null` when there is none (of the given category)."""
@@ -151,11 +160,27 @@ class AgentMemory:
             with self._changes.operation(caller, now_ms) as operation:
                 change = operation.change
                 old = change.get(identity)
-                new = self._written(caller, now_ms, identity, request, old, change.totals().sequence + 1)
+                if old is not None:
+                    check_write(caller, old)
+                new = make_record(
+                    identity=identity,
+                    sequence=change.totals().sequence + 1,
+                    key=request.key,
+                    category=request.category,
+                    value=request.value,
+                    created_by=caller.gene_id if old is None else old.created_by,
+                    domain=caller.domain if old is None else old.domain,
+                    reader=caller.gene_id,
+                    created_ms=now_ms if old is None else old.created_ms,
+                    updated_ms=now_ms,
+                    access=access_for_write(request.access_policy, old, caller, self._policy),
+                    retention=retention_for_write(request.retention_policy, old, caller, self._policy),
+                )
                 victims = make_room(change, new, identity, old, self._quota)
                 admit(len(new.body))
-                going = [Announced("memory.evict", *victim) for victim in victims]
-                going.append(Announced("memory.create" if old is None else "memory.update", identity, new))
+                going: list[Announced] = [("memory.create" if old is None else "memory.update", identity, new)]
+                if victims:
+                    going[:0] = [("memory.evict", *victim) for victim in victims]
                 operation.announce(caller, now_ms, going)
                 for victim, _ in victims:
                     change.remove(victim)
@@ -199,15 +224,20 @@ class AgentMemory:
                     raise NotFoundError(_MISSING)
                 check_write(caller, record)
                 admit(len(_NULL))
-                operation.announce(caller, now_ms, [Announced("memory.delete", identity, record)])
+                operation.announce(caller, now_ms, [("memory.delete", identity, record)])
                 operation.change.remove(identity)
         except AccessDeniedError as refusal:
             self._refused(refusal, Attempt("deleteMemory", caller, now_ms, identity, request.key), record)
             raise
         return _NULL
 
-    def list(self, category: Category | None = None) -> Listing:
-        """Return what the agent holds, for its deployer: by category, then by key."""
+    def list(
+        self, category: Category | None = None, *, reachable: Callable[[Record], bool | None] = _unknown
+    ) -> Listing:
+        """Return what the agent holds, for its deployer: by category, then by key.
+
+        `reachable` tells of each entry whether a gene of the agent still gets at it.
+        """
         if category is not None:
             category_of(category)
         now_ms = self._clock.now_ms()
@@ -222,7 +252,12 @@ class AgentMemory:
                     elif category in (None, record.category):
                         listed.append(
                             ListedEntry(
-                                record.key, record.category, record.size, record.created_by, rfc3339(record.updated_ms)
+                                record.key,
+                                record.category,
+                                record.size,
+                                record.created_by,
+                                rfc3339(record.updated_ms),
+                                reachable(record),
                             )
                         )
         except FAILURES as error:
@@ -250,7 +285,7 @@ class AgentMemory:
             if category is None and not going:
                 raise NotFoundError(_MISSING)
             if going:
-                operation.announce(None, now_ms, [Announced("memory.delete", *entry) for entry in going])
+                operation.announce(None, now_ms, [("memory.delete", *entry) for entry in going])
             for identity, _ in going:
                 change.remove(identity)
         return len(going)
@@ -278,33 +313,14 @@ class AgentMemory:
     def finish(self) -> None:
         """End the run: save what durability `run` held, then who read what.
 
-        Raises `StorageError` when the held changes could not be saved; none of them stays.
+        Raises `StorageError` when the held changes could not be saved, `LockTimeoutError` when
+        others held the log for ten seconds; none of them stays then.
         """
         self._changes.finish()
 
     def rollback(self) -> None:
         """End the run without the changes that durability `run` held."""
         self._changes.rollback()
-
-    def _written(  # noqa: PLR0913, PLR0917 - no keywords: every write comes here
-        self, caller: Caller, now_ms: int, identity: bytes, request: WriteRequest, old: Record | None, sequence: int
-    ) -> Record:
-        if old is not None:
-            check_write(caller, old)
-        return make_record(
-            identity=identity,
-            sequence=sequence,
-            key=request.key,
-            category=request.category,
-            value=request.value,
-            created_by=caller.gene_id if old is None else old.created_by,
-            domain=caller.domain if old is None else old.domain,
-            reader=caller.gene_id,
-            created_ms=now_ms if old is None else old.created_ms,
-            updated_ms=now_ms,
-            access=access_for_write(request.access_policy, old, caller, self._policy),
-            retention=retention_for_write(request.retention_policy, old, caller, self._policy),
-        )
 
     def _refused(
         self, refusal: AccessDeniedError | QuotaExceededError, attempt: Attempt, concerned: Record | WriteRequest | None

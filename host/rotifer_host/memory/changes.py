@@ -2,17 +2,16 @@
 
 With durability `call` each operation is a change of its own, on the disk when it
 returns. With `run` the first operation begins a change that is held until `finish`,
-which saves all of it or nothing. Either way a line is in the audit log before its
-change is saved, and taken back by a `memory.abort` line when saving fails.
+which writes its lines together and saves all of it or nothing. Either way a line is on
+the disk before its change is saved, and taken back by a `memory.abort` line when saving
+fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from os import getpid
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal
 
 from rotifer_host.errors import (
     AuditError,
@@ -26,15 +25,16 @@ from rotifer_host.errors import (
 from rotifer_host.lock import Patience, Wait
 from rotifer_host.memory.entry import Caller, DataPolicy, Record
 from rotifer_host.memory.events import Events
-from rotifer_host.memory.readers import LastReaders, Reading
-from rotifer_host.memory.trail import Announced, Trail
+from rotifer_host.memory.operation import Operation
+from rotifer_host.memory.readers import LastReaders
+from rotifer_host.memory.trail import Trail
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from rotifer_host.store.protocol import Chain, Change, OpenSnapshot, Snapshot, Store
 
-__all__ = ["FAILURES", "Changes", "Durability", "Operation"]
+__all__ = ["FAILURES", "Changes", "Durability"]
 
 Durability = Literal["call", "run"]
 FAILURES: Final = (StoreError, AuditError, LockTimeoutError)
@@ -50,54 +50,6 @@ class _NoWait:
 
 
 _NO_WAIT: Final = _NoWait()
-
-
-class Operation:
-    """A store change together with the audit lines that announce it: `with changes.operation(…) as operation:`.
-
-    Saved, or held, at the end of the block; when the block raises, nothing of it stays.
-    """
-
-    __slots__ = ("_changes", "_durable", "_patience", "_trail", "announced", "change", "halfway", "process", "readings")
-
-    def __init__(self, changes: Changes, change: Change, trail: Trail, patience: Patience, *, durable: bool) -> None:
-        self.change = change
-        self.announced: list[bytes] = []
-        self.halfway = False
-        """Something is announced that may not be applied yet."""
-        self.readings: list[Reading] = []
-        self.process = getpid()
-        self._changes = changes
-        self._trail = trail
-        self._patience = patience
-        self._durable = durable
-
-    def announce(self, caller: Caller | None, now_ms: int, changes: Sequence[Announced]) -> None:
-        """Write the audit lines of what is about to be applied."""
-        change = self.change
-        lines, chain = self._trail.lines(change.chain(), caller, now_ms, changes)
-        try:
-            self._trail.append(lines, self._patience, durable=self._durable, held=bool(self.announced))
-        except AuditError as error:
-            if error.written:
-                self.announced += lines
-            raise
-        self.announced += lines
-        self.halfway = True
-        change.extend(chain)
-
-    def undo(self) -> None:
-        """Forget the change, and take back what was announced."""
-        self.change.abort()
-        self._trail.aborted(self.announced, self._patience)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._changes.end(self, error)
 
 
 class Changes:
@@ -139,13 +91,17 @@ class Changes:
         return self._store.snapshot()
 
     def chain(self) -> Chain | None:
-        """Return where the agent's audit lines stand for this run, None when the store cannot say."""
-        if self._held is not None:
-            return self._held.change.chain()
+        """Return where the agent's audit lines stand for this run, None when nobody can say.
+
+        All lines up to there are in the log then: what goes on from them may be written.
+        """
         try:
+            if self._held is not None:
+                self._held.write_lines(durable=False)
+                return self._held.change.chain()
             with self._store.snapshot() as snapshot:
                 return snapshot.chain()
-        except StoreError:
+        except FAILURES:
             return None
 
     def patience(self) -> Patience:
@@ -169,7 +125,7 @@ class Changes:
         return error if self._deadline is None else BudgetExhaustedError(error.message)
 
     def peek(self, identity: bytes, now_s: int) -> Record | None:
-        """Return a record that takes no view to know; None says nothing about the entry."""
+        """Return the record that a view would show, when it takes none; None says nothing about the entry."""
         return None if self._held is not None else self._store.peek(identity, now_s, self._policy)
 
     def view(self, caller: Caller | None, now_ms: int) -> AbstractContextManager[Snapshot]:
@@ -244,9 +200,11 @@ class Changes:
             operation.undo()
 
     def finish(self) -> None:
-        """Save what is held, then who read what; raises `StorageError` when held changes are lost."""
-        self._leave_to_parent()
-        operation, self._held = self._held, None
+        """Save what is held, then who read what.
+
+        Raises `StorageError` when held changes are lost, `LockTimeoutError` when the log stays locked for ten seconds.
+        """
+        operation = self._let_go()
         lost, self._lost = self._lost, False
         try:
             if lost:
@@ -254,24 +212,32 @@ class Changes:
                 raise StoreError(message)
             if operation is not None:
                 try:
-                    self._trail.sync()
+                    operation.write_lines(durable=True)
                     self._commit(operation)
                 except BaseException:
                     operation.undo()
                     raise
+        except LockTimeoutError:
+            raise
         except FAILURES as error:
             raise self.failure(error) from error
-        if self._readers.readings:
-            with suppress(StoreError, LockTimeoutError):
-                self._save_readings()
+        self._save_rest()
 
     def rollback(self) -> None:
         """Forget what is held; harmless when nothing is."""
-        self._leave_to_parent()
-        operation, self._held = self._held, None
+        operation = self._let_go()
         self._lost = False
         if operation is not None:
             operation.undo()
+        self._save_rest()
+
+    def _let_go(self) -> Operation | None:
+        """Return what is held, to be ended: not by the run's deadline, which may be what ended the run."""
+        self._leave_to_parent()
+        operation, self._held = self._held, None
+        if operation is not None:
+            operation.patience = Wait()
+        return operation
 
     def _leave_to_parent(self) -> None:
         """In a forked child: what is held is the parent's to save, and its lines are not for the child to take back."""
@@ -293,11 +259,12 @@ class Changes:
 
     def _begin_with_readings(self, caller: Caller | None, now_ms: int) -> Operation:
         operation = self._begin(caller, now_ms)
-        try:
-            operation.readings = self._readers.save(operation.change)
-        except StoreError:  # costs the readings, not the operation
-            operation.change.abort()
-            operation = self._begin(caller, now_ms)
+        if self._readers.readings:
+            try:
+                operation.readings = self._readers.save(operation.change)
+            except StoreError:  # costs the readings, not the operation
+                operation.change.abort()
+                operation = self._begin(caller, now_ms)
         return operation
 
     def _remove_expired(self, change: Change, caller: Caller | None, now_ms: int, patience: Patience) -> None:
@@ -320,7 +287,7 @@ class Changes:
                 message = "an index of the memory names an entry that does not exist"
                 raise StoreError(message)
             expired.append((identity, record))
-        operation.announce(caller, now_ms, [Announced("memory.expire", *entry) for entry in expired])
+        operation.announce(caller, now_ms, [("memory.expire", *entry) for entry in expired])
         for identity, _ in expired:
             change.remove(identity)
         operation.halfway = False
@@ -335,10 +302,18 @@ class Changes:
         operation.announced = []
         self._readers.saved(operation.readings)
 
+    def _save_rest(self) -> None:
+        """Save who read what, and that the refusals of this run have their lines; failing to fails nothing."""
+        if self._readers.readings or self._trail.unwitnessed:
+            with suppress(*FAILURES):
+                self._save_readings()
+
     def _save_readings(self) -> None:
         change = self._store.begin(Wait(_READINGS_WAIT_S))
         try:
             readings = self._readers.save(change)
+            if self._trail.unwitnessed:
+                change.extend(change.chain()._replace(seen=self._trail.witness(Wait(_READINGS_WAIT_S))))
             change.commit()
         except BaseException:
             change.abort()

@@ -5,9 +5,9 @@ Rules from memory-api.en.md, "Entries" and "Access scopes".
 
 from __future__ import annotations
 
-import hashlib
 from binascii import b2a_base64
 from functools import lru_cache
+from hashlib import sha256
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -28,6 +28,7 @@ __all__ = [
     "Scope",
     "SharePolicy",
     "entry_id",
+    "key_json",
     "make_record",
     "response_for",
 ]
@@ -37,7 +38,7 @@ Scope = Literal["CREATOR_GENE_ONLY", "SAME_DOMAIN", "ALL_GENES", "DEPLOYER_CONFI
 SharePolicy = Literal["PRIVATE", "ANONYMIZED_SHARE", "KNOWLEDGE_GENE"]
 
 _GENE_ID_LENGTH: Final = len("v2:") + 64
-_REMEMBERED_IDS: Final = 1024
+_REMEMBERED_KEYS: Final = 1024
 
 
 class AccessPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,7 +66,7 @@ class DataPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DEFAULT_ACCESS: Final = AccessPolicy("SAME_DOMAIN", "SAME_DOMAIN", "PRIVATE")
-_DEFAULT_ACCESS_JSON: Final = msgspec.json.encode(DEFAULT_ACCESS)
+_DEFAULT_ACCESS_JSON: Final = msgspec.json.encode(DEFAULT_ACCESS).decode()
 DEFAULT_DATA_POLICY: Final = DataPolicy()
 
 
@@ -122,10 +123,16 @@ class Record(msgspec.Struct, frozen=True, array_like=True, tag=contract.FORMAT_V
         return None if days is None else self.updated_ms // 1000 + days * contract.SECONDS_PER_DAY
 
 
-@lru_cache(_REMEMBERED_IDS)
+@lru_cache(_REMEMBERED_KEYS)
 def entry_id(agent_id: str, key: str) -> bytes:
     """Return the 32 bytes of SHA-256 over agent id, NUL and key in UTF-8."""
-    return hashlib.sha256(f"{agent_id}\0{key}".encode()).digest()
+    return sha256(f"{agent_id}\0{key}".encode()).digest()
+
+
+@lru_cache(_REMEMBERED_KEYS)
+def key_json(key: str) -> str:
+    """Return a key as JSON, its quotes included, the way entries and audit lines show it."""
+    return orjson.dumps(key).decode()
 
 
 def make_record(  # noqa: PLR0913 - keywords, the fields of an entry
@@ -144,33 +151,28 @@ def make_record(  # noqa: PLR0913 - keywords, the fields of an entry
     retention: RetentionPolicy | None,
 ) -> Record:
     """Render an entry once, when it is written."""
-    head = b'{"entryId":"%b","category":"%b","key":%b,"value":"%b","createdBy":"%b","lastAccessedBy":"' % (
-        identity.hex().encode(),
-        category.encode(),
-        orjson.dumps(key),
-        b2a_base64(value, newline=False),
-        created_by.encode(),
-    )
-    tail = b'%b","createdAt":"%b","updatedAt":"%b","accessPolicy":%b,"retentionPolicy":%b}' % (
-        reader.encode(),
-        rfc3339(created_ms).encode(),
-        rfc3339(updated_ms).encode(),
-        _DEFAULT_ACCESS_JSON if access == DEFAULT_ACCESS else msgspec.json.encode(access),
-        b"null" if retention is None else msgspec.json.encode(retention),
-    )
-    return Record(
-        sequence=sequence,
-        key=key,
-        category=category,
-        size=len(value),
-        created_by=created_by,
-        domain=domain,
-        created_ms=created_ms,
-        updated_ms=updated_ms,
-        access=access,
-        retention=retention,
-        reader_at=len(head),
-        body=head + tail,
+    access_json = _DEFAULT_ACCESS_JSON if access == DEFAULT_ACCESS else msgspec.json.encode(access).decode()
+    retention_json = "null" if retention is None else msgspec.json.encode(retention).decode()
+    head = f'{{"entryId":"{identity.hex()}","category":"{category}","key":{key_json(key)},"value":"'.encode()
+    encoded = b2a_base64(value, newline=False)
+    between = f'","createdBy":"{created_by}","lastAccessedBy":"'
+    tail = (
+        f'{between}{reader}","createdAt":"{rfc3339(created_ms)}","updatedAt":"{rfc3339(updated_ms)}",'
+        f'"accessPolicy":{access_json},"retentionPolicy":{retention_json}}}'
+    ).encode()
+    return Record(  # in their order: by keywords it takes three times as long
+        sequence,
+        key,
+        category,
+        len(value),
+        created_by,
+        domain,
+        created_ms,
+        updated_ms,
+        access,
+        retention,
+        len(head) + len(encoded) + len(between),
+        head + encoded + tail,
     )
 
 

@@ -9,7 +9,6 @@ and the refusal can name the field and the rule. Rules from memory-api.en.md, "T
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -41,13 +40,11 @@ __all__ = [
     "decode_read",
     "decode_write",
     "delete_request",
+    "members_of",
     "query_request",
     "read_request",
     "write_request",
 ]
-
-_REMEMBERED_REQUESTS: Final = 1024
-_REMEMBERED_BYTES: Final = 512
 
 
 class ReadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,7 +99,14 @@ _FILTER_FIELDS: Final = ("category", "keyPrefix", "since", "until", "limit")
 
 def decode_read(request: bytes) -> ReadRequest:
     """Decode the JSON of a `readMemory`; raises `InvalidInputError`."""
-    return _remembered_read(request) if len(request) <= _REMEMBERED_BYTES else _decode_read(request)
+    _check_length(request)
+    try:
+        decoded = _READ.decode(request)
+    except _UNTYPED:
+        members = members_of(request, "readMemory", ("key", "category"), required=("key",))
+        return read_request(members["key"], members.get("category"))
+    checked_key(decoded.key)
+    return decoded
 
 
 def decode_write(request: bytes) -> WriteRequest:
@@ -112,7 +116,7 @@ def decode_write(request: bytes) -> WriteRequest:
         members = _WRITE.decode(request)
     except _UNTYPED:
         fields = ("key", "value", "category", "accessPolicy", "retentionPolicy")
-        loose = _members(request, "writeMemory", fields, required=fields[:3])
+        loose = members_of(request, "writeMemory", fields, required=fields[:3])
         return write_request(
             loose["key"],
             decoded_value(loose["value"]),
@@ -120,12 +124,11 @@ def decode_write(request: bytes) -> WriteRequest:
             loose.get("accessPolicy"),
             loose.get("retentionPolicy", msgspec.UNSET),
         )
+    retention = members.retentionPolicy
+    if retention:  # neither null nor left out
+        retention_policy_of(retention)
     return WriteRequest(
-        checked_key(members.key),
-        decoded_value(members.value),
-        members.category,
-        members.accessPolicy,
-        retention_policy_of(members.retentionPolicy),
+        checked_key(members.key), decoded_value(members.value), members.category, members.accessPolicy, retention
     )
 
 
@@ -134,7 +137,7 @@ def decode_query(request: bytes) -> QueryRequest:
     _check_length(request)
     if not request:
         return QueryRequest()
-    members = _members(request, "queryMemory", (*_FILTER_FIELDS, "filter"), nullable=True)
+    members = members_of(request, "queryMemory", (*_FILTER_FIELDS, "filter"), nullable=True)
     nested = members.pop("filter", None)
     if nested is not None:
         if any(value is not None for value in members.values()):
@@ -155,7 +158,7 @@ def decode_delete(request: bytes) -> DeleteRequest:
     try:
         decoded = _DELETE.decode(request)
     except _UNTYPED:
-        return delete_request(_members(request, "deleteMemory", ("key",), required=("key",))["key"])
+        return delete_request(members_of(request, "deleteMemory", ("key",), required=("key",))["key"])
     checked_key(decoded.key)
     return decoded
 
@@ -213,25 +216,13 @@ def delete_request(key: object) -> DeleteRequest:
     return DeleteRequest(checked_key(key))
 
 
-@lru_cache(_REMEMBERED_REQUESTS)
-def _remembered_read(request: bytes) -> ReadRequest:
-    return _decode_read(request)
-
-
-def _decode_read(request: bytes) -> ReadRequest:
-    _check_length(request)
-    try:
-        decoded = _READ.decode(request)
-    except _UNTYPED:
-        members = _members(request, "readMemory", ("key", "category"), required=("key",))
-        return read_request(members["key"], members.get("category"))
-    checked_key(decoded.key)
-    return decoded
-
-
-def _members(
+def members_of(
     request: bytes, call: str, allowed: tuple[str, ...], *, required: tuple[str, ...] = (), nullable: bool = False
 ) -> dict[str, Any]:
+    """Decode a request that is one JSON object with no members but the allowed ones; raises `InvalidInputError`.
+
+    With `nullable`, `null` is an object without members.
+    """
     try:
         value = _ANY.decode(request)
     except RecursionError:

@@ -5,43 +5,40 @@ memory-api.en.md, "What gets recorded".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 import msgspec
-import orjson
 
 from rotifer_host import contract
-from rotifer_host.audit import Action, AuditLine, AuditSink, decode_line, encode_line, line_hash
+from rotifer_host.audit import Action, AuditLine, AuditSink, Written, append_if_possible, noted, take_back
 from rotifer_host.clock import Clock, rfc3339
-from rotifer_host.errors import (
-    AccessDeniedError,
-    AuditError,
-    BudgetExhaustedError,
-    HostCallError,
-    LockTimeoutError,
-    StorageError,
-)
+from rotifer_host.errors import AccessDeniedError, HostCallError
 from rotifer_host.lock import Patience
-from rotifer_host.memory.entry import Caller, Category, Record
+from rotifer_host.memory.entry import Caller, Category, Record, key_json
 from rotifer_host.store.protocol import Chain
 from rotifer_host.telemetry import TelemetrySink
 
-__all__ = ["Announced", "Attempt", "Trail", "refused_outside_agent"]
+__all__ = ["Announced", "Attempt", "Changed", "Trail", "refused_outside_agent"]
 
-_HOST_ACTIONS: Final = ("memory.evict", "memory.expire")
-
-_UNWRITABLE = (AuditError, LockTimeoutError, BudgetExhaustedError)
+_HOST_ACTIONS: Final = ("memory.evict", "memory.expire", *contract.TURN_ACTIONS)
 
 
-class Announced(NamedTuple):
-    """A change to one entry."""
+class Changed(NamedTuple):
+    """A document that changes."""
 
-    action: Action
-    identity: bytes
-    record: Record
-    """As it will be, or as it was when it goes."""
+    key: str
+    """Its name."""
+    size: int | None
+    """Its bytes from now on, None when it goes."""
+
+
+Announced = tuple[Action, bytes, Record] | tuple[str, None, Changed]
+"""A change to one entry: what is done, the entry's id, and the record as it will be, or as it was when it goes.
+
+Or to a document, which has no entry id.
+"""
 
 
 class Attempt(NamedTuple):
@@ -66,34 +63,43 @@ class Trail:
         self._audit = audit
         self._telemetry = telemetry
         self._clock = clock
-        self._constants: dict[tuple[Action, Caller | None], str] = {}
+        self._constants: dict[tuple[str, Caller | None], str] = {}
+        self.unwitnessed = False
+        """Whether lines were written here that change nothing: the memory knows nothing of them yet."""
 
-    def lines(
-        self, chain: Chain, caller: Caller | None, now_ms: int, changes: Sequence[Announced]
-    ) -> tuple[list[bytes], Chain]:
-        """Return the line of each change, which go on from `chain`, and where they end."""
+    def lines(self, count: int, caller: Caller | None, now_ms: int, changes: Sequence[Announced]) -> list[bytes]:
+        """Return the line of each change, to come after `count` others, as `append` takes them."""
+        start_of_all = f'{{"v":{contract.FORMAT_VERSION},"ts":"{rfc3339(now_ms)}",'
         lines = []
-        count, head = chain
-        ts = rfc3339(now_ms)
         for action, identity, record in changes:
             count += 1
-            prev = f'"{head.hex()}"' if head else "null"
-            line = (
-                f'{{"v":{contract.FORMAT_VERSION},"ts":"{ts}",{self._constant(action, caller)},'
-                f'"key":{orjson.dumps(record.key).decode()},"entryId":"{identity.hex()}","category":"{record.category}",'
-                f'"bytes":{record.size},"seq":{count},"prev":{prev}}}'
-            ).encode()
-            head = line_hash(line).digest()
-            lines.append(line)
-        return lines, Chain(count, head)
+            start = f"{start_of_all}{self._constant(action, caller)}{key_json(record.key)}"
+            if identity is not None and isinstance(record, Record):
+                entry = f'"entryId":"{identity.hex()}","category":"{record.category}","bytes":{record.size}'
+            else:
+                size = "null" if record.size is None else record.size
+                entry = f'"entryId":null,"category":null,"bytes":{size}'
+            lines.append(f'{start},{entry},"seq":{count}}}'.encode())
+        return lines
 
-    def append(self, lines: Sequence[bytes], patience: Patience, *, durable: bool, held: bool = False) -> None:
-        """Write all lines or none, on the disk when `durable`; raises `AuditError` or `LockTimeoutError`."""
-        self._audit.append(lines, patience, durable=durable, held=held)
+    def append(
+        self, lines: Sequence[bytes], patience: Patience, *, after: bytes, durable: bool, held: bool = False
+    ) -> Written:
+        """Write the lines of changes after the one with the hash `after`, all or none, on the disk when `durable`.
+
+        Raises `AuditError` or `LockTimeoutError`.
+        """
+        return self._audit.append(lines, patience, after=after, durable=durable, held=held)
 
     def sync(self) -> None:
         """Bring every line to the disk; raises `AuditError`."""
         self._audit.sync()
+
+    def witness(self, patience: Patience) -> bytes:
+        """Return what stands for all lines up to now, which are on the disk then; raises what `append` does."""
+        last = self._audit.witness(patience)
+        self.unwitnessed = False
+        return last
 
     def refused(  # noqa: PLR0913, PLR0917 - what happened, and what it was about
         self,
@@ -126,20 +132,52 @@ class Trail:
             reason=f"{attempt.operation}: {refusal.message}",
             prev=msgspec.UNSET if chain is None else chain.head.hex() or None,
         )
-        _append_if_possible(self._audit, [line], patience)
+        self.unwitnessed |= append_if_possible(self._audit, [line], patience)
         if denied:
             self._telemetry.access_denied(
                 ts=line.ts, agent_id=self._agent_id, gene_id=gene_id, operation=attempt.operation
             )
 
+    @contextmanager
+    def noted(  # noqa: PLR0913 - what is done, and by whom
+        self,
+        action: str,
+        key: str,
+        size: int | None,
+        *,
+        caller: Caller | None,
+        now_ms: int,
+        patience: Patience,
+        chain: Chain | None,
+    ) -> Iterator[None]:
+        """Record what a host module does outside the memory in the block; take it back when the block raises.
+
+        The line is on the disk before the block begins. Raises `AuditError` or `LockTimeoutError`.
+        """
+        line = AuditLine(
+            ts=rfc3339(now_ms),
+            agentId=self._agent_id,
+            agent=self._agent_name,
+            actor="deployer" if caller is None else "gene",
+            geneId=None if caller is None else caller.gene_id,
+            domain=None if caller is None else caller.domain,
+            action=action,
+            key=key,
+            entryId=None,
+            category=None,
+            bytes=size,
+            prev=msgspec.UNSET if chain is None else chain.head.hex() or None,
+        )
+        self.unwitnessed = True
+        with noted(self._audit, line, patience, self._clock):
+            yield
+
     def aborted(self, lines: Sequence[bytes], patience: Patience) -> None:
         """Take back lines whose changes were not saved after all, as far as the log can be written."""
-        if lines:
-            now = rfc3339(self._clock.now_ms())
-            _append_if_possible(self._audit, [_abort(line, now) for line in lines], patience)
+        self.unwitnessed |= take_back(self._audit, lines, patience, self._clock)
 
-    def _constant(self, action: Action, caller: Caller | None) -> str:
-        """Return the members from `agentId` to `action`, which are the same in many lines."""
+    def _constant(self, action: str, caller: Caller | None) -> str:
+        """Return the members from `agentId` to `action`, which are the same in many lines, and the name of the next."""
         known = self._constants.get((action, caller))
         if known is None:
             actor = "deployer" if caller is None else "gene"
@@ -151,21 +189,8 @@ class Trail:
                 "domain": None if caller is None else caller.domain,
                 "action": action,
             }
-            known = self._constants[action, caller] = msgspec.json.encode(members)[1:-1].decode()
+            known = self._constants[action, caller] = f'{msgspec.json.encode(members)[1:-1].decode()},"key":'
         return known
-
-
-def _abort(line: bytes, now: str) -> AuditLine:
-    taken_back = decode_line(line)
-    return msgspec.structs.replace(
-        taken_back,
-        ts=now,
-        action="memory.abort",
-        code=StorageError.code,
-        reason=f"{taken_back.action} of {taken_back.ts} was not saved",
-        seq=msgspec.UNSET,
-        prev=line_hash(line).hexdigest(),
-    )
 
 
 def refused_outside_agent(  # noqa: PLR0913 - keywords, what an audit line needs
@@ -203,11 +228,6 @@ def refused_outside_agent(  # noqa: PLR0913 - keywords, what an audit line needs
         code=refusal.code,
         reason=f"{operation}: {refusal.message}",
     )
-    _append_if_possible(audit, [line], patience)
+    append_if_possible(audit, [line], patience)
     telemetry.access_denied(ts=line.ts, agent_id=agent_id, gene_id=gene_id, operation=operation)
     return refusal
-
-
-def _append_if_possible(audit: AuditSink, lines: Sequence[AuditLine], patience: Patience) -> None:
-    with suppress(*_UNWRITABLE):
-        audit.append([encode_line(line) for line in lines], patience, durable=False)

@@ -12,7 +12,7 @@ from rotifer_host.errors import StoreError
 from rotifer_host.memory.entry import DataPolicy, Record
 from rotifer_host.store import codec
 from rotifer_host.store.environment import Committed, Environment
-from rotifer_host.store.protocol import Chain, Expiry, Totals
+from rotifer_host.store.protocol import Chain, DocumentName, Expiry, Totals
 from rotifer_host.store.view import View
 
 __all__ = ["LmdbChange"]
@@ -25,12 +25,13 @@ class LmdbChange(View):
 
     def __init__(self, environment: Environment, txn: lmdb.Transaction) -> None:
         super().__init__(environment, txn)
-        self._totals = super().totals()
-        self._chain = super().chain()
-        self._has_followers = super()._follows()
         committed = environment.committed
-        unchanged = committed.number == txn.id() - 1
-        self._firsts: list[int | None] = [committed.first_own if unchanged else None, None]
+        if committed.number != txn.id() - 1:
+            committed = Committed(-1)  # what others did since, nobody knows here
+        self._totals = committed.totals or super().totals()
+        self._chain = committed.chain or super().chain()
+        self._has_followers = super()._follows() if committed.follows is None else committed.follows
+        self._firsts = [committed.first_own, None]
         """First second of each kind of `expiry`, where it is known."""
         self._last = _NOTHING
         """The entry looked at last: it is what changes next."""
@@ -40,7 +41,11 @@ class LmdbChange(View):
     def get(self, identity: bytes) -> Record | None:
         known, record = self._last
         if known != identity:
-            record = super().get(identity)
+            try:
+                raw = self._txn.get(codec.ENTRIES + identity)
+            except lmdb.Error as error:
+                raise self._failure(error) from error
+            record = None if raw is None else codec.decode_record(raw)
             self._last = (identity, record)
         return record
 
@@ -64,16 +69,18 @@ class LmdbChange(View):
             if old is None:
                 txn.put(codec.key_row(identity, record), b"")
                 txn.put(*codec.recency_row(identity, record))
+                self._move_expiry(identity, None, record)
             else:
-                row = codec.recency_row(identity, record)
+                key, value = codec.recency_row(identity, record)
                 old_key = codec.recency_key(old)
-                if old_key != row[0]:
+                if old_key != key:
                     txn.delete(old_key)
-                txn.put(*row)
+                txn.put(key, value)
                 if old.key != record.key:
                     txn.delete(codec.key_row(identity, old))
                     txn.put(codec.key_row(identity, record), b"")
-            self._move_expiry(identity, old, record)
+                if old.retention is not None or record.retention is not None or self._has_followers:
+                    self._move_expiry(identity, old, record)
         except lmdb.Error as error:
             raise self._failure(error) from error
         self._last = (identity, record)
@@ -95,6 +102,17 @@ class LmdbChange(View):
         except lmdb.Error as error:
             raise self._failure(error) from error
         self._totals = self._totals.after(old, None)
+
+    def put_document(self, name: DocumentName, data: bytes | None) -> None:
+        key = codec.document_key(name)
+        self._changed = True
+        try:
+            if data is None:
+                self._txn.delete(key)
+            else:
+                self._txn.put(key, codec.encode_document(data))
+        except lmdb.Error as error:
+            raise self._failure(error) from error
 
     def has_expired(self, now_s: int, policy: DataPolicy) -> bool:
         if policy.maxRetentionDays is None and (first := self._firsts[codec.OWN]) is not None:
@@ -119,6 +137,7 @@ class LmdbChange(View):
             if self._changed:  # else LMDB gives the number to the next one
                 committed = self._environment.committed = Committed(number)
                 committed.first_own = self._firsts[codec.OWN]
+                committed.totals, committed.chain, committed.follows = self._totals, self._chain, self._has_followers
         except lmdb.Error as error:
             raise self._failure(error) from error
         finally:

@@ -10,6 +10,7 @@ are big-endian, so that LMDB's byte order is their order.
 | recency | `r`, category (1), sequence (8)                       | entry id (32), updated ms (8)  |
 | keys    | `k`, key in UTF-8, cut at 477 bytes, NUL, entry id    | nothing                        |
 | expiry  | `x`, kind (1), second + 2^63 (8), entry id (32)       | nothing                        |
+| documents | `d`, host module, NUL, name                         | format version (1), the bytes  |
 | meta    | `m` and `format`, `agent`, `totals` or `chain`        | version, agent id, counters, last audit line |
 
 A rewrite thus changes an entry's row and its row of recency, and as a rule no other.
@@ -24,6 +25,7 @@ Rows of kind `FOLLOWS` are there once the agent has had a data policy with a lim
 from __future__ import annotations
 
 import struct
+from itertools import chain as joined
 from typing import Final
 
 import msgspec
@@ -31,12 +33,13 @@ import msgspec
 from rotifer_host import contract
 from rotifer_host.errors import StoreError
 from rotifer_host.memory.entry import Category, Record
-from rotifer_host.store.protocol import Chain, Index, Tally, Totals
+from rotifer_host.store.protocol import Chain, DocumentName, Index, Tally, Totals
 
 __all__ = [
     "AGENT_KEY",
     "CHAIN_KEY",
     "CUT_KEY_BYTES",
+    "DOCUMENTS",
     "ENTRIES",
     "FOLLOWS",
     "FOLLOWS_KEY",
@@ -45,11 +48,15 @@ __all__ = [
     "TOTALS_KEY",
     "Raw",
     "decode_chain",
+    "decode_document",
+    "decode_document_key",
     "decode_expiry",
     "decode_recency_row",
     "decode_record",
     "decode_totals",
+    "document_key",
     "encode_chain",
+    "encode_document",
     "encode_record",
     "encode_totals",
     "expiry_key",
@@ -68,6 +75,8 @@ ENTRIES: Final = b"e"
 _RECENCY: Final = b"r"
 _KEYS: Final = b"k"
 _EXPIRY: Final = b"x"
+DOCUMENTS: Final = b"d"
+_FORMAT: Final = bytes([contract.FORMAT_VERSION])
 FORMAT_KEY: Final = b"mformat"
 AGENT_KEY: Final = b"magent"
 TOTALS_KEY: Final = b"mtotals"
@@ -88,7 +97,8 @@ _RECENCY_VALUE: Final = struct.Struct(">32sq")
 _EXPIRY_KEY: Final = struct.Struct(">cBQ32s")
 _TOTALS: Final = struct.Struct(f">Q{2 * len(contract.CATEGORIES)}Q")
 
-_CHAIN: Final = struct.Struct(">Q32s")
+_CHAIN: Final = struct.Struct(">Q32s32s")
+_SHORT_CHAIN: Final = struct.Struct(">Q32s")
 _NO_HASH: Final = bytes(32)
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -121,7 +131,8 @@ def recency_key(record: Record) -> bytes:
 
 def recency_row(identity: bytes, record: Record) -> tuple[bytes, bytes]:
     """Return key and value of a row of `recency`."""
-    return recency_key(record), _RECENCY_VALUE.pack(identity, record.updated_ms)
+    key = _RECENCY_KEY.pack(_RECENCY, _CODES[record.category], record.sequence)  # `recency_key`, without its call
+    return key, _RECENCY_VALUE.pack(identity, record.updated_ms)
 
 
 def decode_recency_row(key: Raw, value: Raw) -> Index:
@@ -177,10 +188,37 @@ def decode_expiry(key: Raw) -> tuple[int, bytes]:
     return shifted - _SECOND_OFFSET, identity
 
 
+def document_key(name: DocumentName) -> bytes:
+    """Return the key of a document's row."""
+    return b"%b%b\0%b" % (DOCUMENTS, name.module.encode(), name.name.encode())
+
+
+def decode_document_key(key: Raw) -> DocumentName:
+    """Return the name in the key of a document's row; raises `StoreError`."""
+    try:
+        module, name = bytes(key[len(DOCUMENTS) :]).decode().split("\0")
+    except ValueError as error:
+        raise _damaged(error) from error
+    return DocumentName(module, name)
+
+
+def encode_document(data: bytes) -> bytes:
+    """Return the value of a document's row."""
+    return _FORMAT + data
+
+
+def decode_document(raw: Raw) -> Raw:
+    """Return the bytes of a document as far as they are not copied out of the map; raises `StoreError`."""
+    if raw[:1] != _FORMAT:
+        message = f"a document of the memory file has another format than {contract.FORMAT_VERSION}, or is damaged"
+        raise StoreError(message)
+    return raw[1:]
+
+
 def encode_totals(totals: Totals) -> bytes:
     """Return the counters as `meta` keeps them; raises `StoreError` when one is out of range."""
     try:
-        return _TOTALS.pack(totals.sequence, *(number for tally in totals.categories for number in tally))
+        return _TOTALS.pack(totals.sequence, *joined.from_iterable(totals.categories))
     except struct.error as error:
         raise _damaged(error) from error
 
@@ -191,22 +229,25 @@ def decode_totals(raw: Raw | None) -> Totals:
         sequence, *numbers = _TOTALS.unpack(b"" if raw is None else raw)
     except struct.error as error:
         raise _damaged(error) from error
-    pairs = zip(numbers[::2], numbers[1::2], strict=True)
-    return Totals(sequence, tuple(Tally(used, count) for used, count in pairs))
+    return Totals(sequence, tuple(map(Tally, numbers[::2], numbers[1::2])))
 
 
 def encode_chain(chain: Chain) -> bytes:
-    """Return what `meta` keeps of the audit lines."""
-    return _CHAIN.pack(chain.length, chain.head or _NO_HASH)
+    """Return what `meta` keeps of the audit lines: the short form where there is nothing more to say."""
+    length, head, seen = chain
+    if not seen:
+        return _SHORT_CHAIN.pack(length, head or _NO_HASH)
+    return _CHAIN.pack(length, head or _NO_HASH, seen)
 
 
 def decode_chain(raw: Raw | None) -> Chain:
     """Return what `meta` keeps of the audit lines; raises `StoreError`."""
+    data = b"" if raw is None else raw
     try:
-        count, head = _CHAIN.unpack(b"" if raw is None else raw)
+        count, head, seen = _CHAIN.unpack(data) if len(data) == _CHAIN.size else (*_SHORT_CHAIN.unpack(data), b"")
     except struct.error as error:
         raise _damaged(error) from error
-    return Chain(count, head if count else b"")
+    return Chain(count, head if count else b"", seen)
 
 
 def _damaged(error: Exception | str) -> StoreError:

@@ -32,14 +32,17 @@ from rotifer_host.store.protocol import Chain, Totals
 from rotifer_host.store.seal import is_sealed, seal, was_sealed
 from rotifer_host.store.version import map_version_page, version_cell
 
-__all__ = ["Committed", "Environment", "map_size", "mapped", "registry"]
+__all__ = ["Committed", "Environment", "failure", "map_size", "mapped", "registry"]
 
 _FORMAT: Final = str(contract.FORMAT_VERSION).encode()
 _MAX_READERS: Final = 1024
+_LARGEST_KEPT_BODY: Final = 4 * contract.KIB
+_MOST_KEPT_RECORDS: Final = 256
 
 _LARGEST_MAP_BYTES: Final = 8 << 40
 _MAP_BYTES_PER_QUOTA_BYTE: Final = 16
 _MAP_BYTES_PER_ENTRY: Final = 16 * contract.KIB
+_MAP_BYTES_PER_DOCUMENT_BYTE: Final = 4
 _MAP_SPARE_BYTES: Final = 64 * contract.MIB
 
 
@@ -51,7 +54,8 @@ def map_size(quota: int) -> int:
     several agents can map side by side; only a quota in the hundreds of gigabytes that
     is full of the tiniest entries would need more.
     """
-    needed = quota * _MAP_BYTES_PER_QUOTA_BYTE + entry_limit(quota) * _MAP_BYTES_PER_ENTRY + _MAP_SPARE_BYTES
+    needed = quota * _MAP_BYTES_PER_QUOTA_BYTE + entry_limit(quota) * _MAP_BYTES_PER_ENTRY
+    needed += contract.MAX_DOCUMENTS_BYTES * _MAP_BYTES_PER_DOCUMENT_BYTE + _MAP_SPARE_BYTES
     return min(needed, _LARGEST_MAP_BYTES)
 
 
@@ -61,15 +65,22 @@ def mapped(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     except (lmdb.Error, OSError) as error:
-        reason = str(error).replace(os.fspath(path), path.name)  # a guest need not see where the project lies
-        message = f"cannot {doing} {path.name}: {reason}"
-        raise StoreError(message) from error
+        raise failure(path, doing, error) from error
+
+
+def failure(path: Path, doing: str, error: Exception) -> StoreError:
+    """Return what `mapped` raises for what LMDB or the operating system raised."""
+    reason = str(error).replace(os.fspath(path), path.name)  # a guest need not see where the project lies
+    if isinstance(error, OSError) and error.strerror:
+        where = path if error.filename is None else Path(os.fsdecode(error.filename))
+        reason = error.strerror if where == path else f"{where.name}: {error.strerror}"
+    return StoreError(f"cannot {doing} {path.name}: {reason}")
 
 
 class Committed:
     """What is known of the state one transaction committed, which never changes again."""
 
-    __slots__ = ("first_follower", "first_own", "number", "records")
+    __slots__ = ("chain", "first_follower", "first_own", "follows", "number", "records", "totals")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -80,18 +91,28 @@ class Committed:
         """First second in which one that follows the data policy was changed."""
         self.records: dict[bytes, Record] = {}
         """A few small records that were read."""
+        self.totals: Totals | None = None
+        self.chain: Chain | None = None
+        self.follows: bool | None = None
+        """Whether there are rows for the entries that follow the data policy."""
+
+    def keep(self, identity: bytes, record: Record) -> Record:
+        """Remember a record that was read, if it is small, and return it."""
+        if len(record.body) <= _LARGEST_KEPT_BODY and len(self.records) < _MOST_KEPT_RECORDS:
+            self.records[identity] = record
+        return record
 
 
 class Environment:
     """An open memory file with its writers' lock."""
 
-    def __init__(self, path: Path, agent_id: str, quota: int, *, created: bool) -> None:
+    def __init__(self, path: Path, agent_id: str, quota: int, *, created: bool, distrusted: bool) -> None:
         self.path = path
         self.agent_id = agent_id
         self.users = 0
         self.lock = FileLock(path.with_name(f"{path.name}.lock"))
         self.committed = Committed(-1)
-        self._sound = is_sealed(path, self.lock.path)
+        self._sound = not distrusted and is_sealed(path, self.lock.path)
         if not self._sound:
             metas = read_metas(path)  # LMDB maps what these say, whatever it is
             if not metas and not created and was_sealed(path, self.lock.path):
@@ -101,7 +122,7 @@ class Environment:
         self.env: lmdb.Environment | None = self._open()
         try:
             self.env.reader_check()
-            self._check_pages(self.env)
+            self._check_pages()
             if _is_empty(self.env):
                 with self.lock.held(Wait()):
                     _sync_folder(path.parent)  # before the file counts as made: else nobody would try again
@@ -144,9 +165,14 @@ class Environment:
             os.fspath(self.path), map_size=self._map_size, subdir=False, mode=0o600, max_readers=_MAX_READERS
         )
 
-    def _check_pages(self, env: lmdb.Environment) -> None:
-        while not self._sound:
-            with env.begin() as txn:
+    def distrust(self) -> None:
+        """Look through all pages of the open file; raises `StoreError` for any damage, which is not sealed then."""
+        self._sound = False
+        self._check_pages()
+
+    def _check_pages(self) -> None:
+        while not self._sound and self.env is not None:
+            with self.env.begin() as txn:
                 self._sound = check_pages(self.path, txn.id())
 
     def _initialise(self, env: lmdb.Environment) -> None:
@@ -178,7 +204,7 @@ class _Registry:
         self._unclosable: list[lmdb.Environment] = []
         os.register_at_fork(after_in_child=self._after_fork)
 
-    def acquire(self, path: Path, agent_id: str, quota: int) -> Environment:
+    def acquire(self, path: Path, agent_id: str, quota: int, *, distrusted: bool) -> Environment:
         """Open the file, made when it is missing, or share what is open; raises `StoreError` or `LockTimeoutError`."""
         with self._lock, mapped(path, "open"):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -193,10 +219,13 @@ class _Registry:
             identity = (status.st_dev, status.st_ino)
             environment = self._open.get(identity)
             if environment is None or environment.env is None:  # None where it could not be reopened
-                environment = self._open[identity] = Environment(path.resolve(), agent_id, quota, created=created)
+                environment = Environment(path.resolve(), agent_id, quota, created=created, distrusted=distrusted)
+                self._open[identity] = environment
             elif environment.agent_id != agent_id:
                 message = f"{path.name} is the memory of another agent"
                 raise StoreError(message)
+            elif distrusted:
+                environment.distrust()
             environment.users += 1
             return environment
 

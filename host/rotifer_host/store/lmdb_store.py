@@ -16,8 +16,9 @@ from rotifer_host import contract
 from rotifer_host.errors import StoreError
 from rotifer_host.lock import Patience
 from rotifer_host.memory.entry import DataPolicy, Record
+from rotifer_host.store import codec
 from rotifer_host.store.change import LmdbChange
-from rotifer_host.store.environment import Environment, mapped, registry
+from rotifer_host.store.environment import Environment, failure, registry
 from rotifer_host.store.view import LmdbSnapshot
 
 __all__ = ["LmdbStore", "open_store"]
@@ -35,22 +36,32 @@ class LmdbStore:
         return None if self._environment is None else self._environment.version
 
     def peek(self, identity: bytes, now_s: int, policy: DataPolicy) -> Record | None:
-        """Return a record that was read of the state that is still the committed one; see `Store`."""
+        """Return a record of the state that is the committed one, when all else is known of it; see `Store`."""
         environment = self._environment
-        if environment is None or environment.env is None or environment.newest is None:
+        env = None if environment is None else environment.env
+        if environment is None or env is None:
             return None
         committed = environment.committed
-        record = committed.records.get(identity)
-        if record is None or committed.number != environment.newest[0]:
-            return None
         soonest, days = committed.first_own, policy.maxRetentionDays
+        if soonest is not None and days is not None:
+            changed = committed.first_follower
+            soonest = None if changed is None else min(soonest, changed + days * contract.SECONDS_PER_DAY)
         if soonest is None or soonest <= now_s:
             return None
-        if days is not None:
-            changed = committed.first_follower
-            if changed is None or changed + days * contract.SECONDS_PER_DAY <= now_s:
-                return None
-        return record
+        known = committed.records.get(identity)
+        if known is not None and environment.newest is not None and committed.number == environment.newest[0]:
+            return known
+        try:
+            txn = env.begin(buffers=True)
+        except lmdb.Error:  # what it is, a view tells
+            return None
+        try:
+            raw = txn.get(codec.ENTRIES + identity) if txn.id() == committed.number else None
+            return None if raw is None else committed.keep(identity, codec.decode_record(raw))
+        except lmdb.Error:
+            return None
+        finally:
+            txn.abort()
 
     def snapshot(self) -> LmdbSnapshot:
         """Open a view of the latest committed state; raises `StoreError`."""
@@ -79,13 +90,15 @@ class LmdbStore:
         environment = self._environment
         if environment is None or environment.env is None:
             raise _closed()
-        with mapped(environment.path, "change"):
+        try:
             environment.lock.acquire(patience)
             try:
                 return _begin(environment)
             except BaseException:
                 environment.lock.release()
                 raise
+        except (lmdb.Error, OSError) as error:
+            raise failure(environment.path, "change", error) from error
 
     def close(self) -> None:
         """Give the file back; closed for good when no other store of this process uses it."""
@@ -102,14 +115,16 @@ class LmdbStore:
         self.close()
 
 
-def open_store(path: Path, *, agent_id: str, quota: int) -> LmdbStore:
+def open_store(path: Path, *, agent_id: str, quota: int, distrusted: bool = False) -> LmdbStore:
     """Open an agent's memory file, made (mode 0600) when it is missing.
 
+    All pages of a `distrusted` file are looked through first, though it is what it was
+    when it was closed in order; otherwise only those of a file that is not.
     Every store that a process opens on one file shares one LMDB environment. Raises
     `StoreError` when the file cannot be opened, has another format or belongs to
     another agent, `LockTimeoutError` when another process holds a new file too long.
     """
-    return LmdbStore(registry.acquire(path, agent_id, quota))
+    return LmdbStore(registry.acquire(path, agent_id, quota, distrusted=distrusted))
 
 
 def _begin(environment: Environment) -> LmdbChange:

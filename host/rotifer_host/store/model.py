@@ -11,7 +11,7 @@ from typing import Final, Self
 from rotifer_host.errors import LockTimeoutError, StoreError
 from rotifer_host.lock import Patience
 from rotifer_host.memory.entry import Category, DataPolicy, Record
-from rotifer_host.store.protocol import Chain, Expiry, Index, Totals
+from rotifer_host.store.protocol import Chain, DocumentName, Expiry, Index, Totals
 
 __all__ = ["ModelStore"]
 
@@ -19,8 +19,11 @@ _LONGEST_PAUSE_S: Final = 0.005
 
 
 class _ModelSnapshot:
-    def __init__(self, records: dict[bytes, Record], totals: Totals, chain: Chain) -> None:
+    def __init__(
+        self, records: dict[bytes, Record], documents: dict[DocumentName, bytes], totals: Totals, chain: Chain
+    ) -> None:
         self._records = records
+        self._documents = documents
         self._totals = totals
         self._chain = chain
 
@@ -29,6 +32,12 @@ class _ModelSnapshot:
 
     def records(self) -> Iterator[tuple[bytes, Record]]:
         return iter(sorted(self._records.items()))
+
+    def document(self, name: DocumentName) -> bytes | None:
+        return self._documents.get(name)
+
+    def documents(self) -> Iterator[tuple[DocumentName, int]]:
+        return ((name, len(data)) for name, data in sorted(self._documents.items()))
 
     def totals(self) -> Totals:
         return self._totals
@@ -77,7 +86,7 @@ class _ModelSnapshot:
 
 class _ModelChange(_ModelSnapshot):
     def __init__(self, store: ModelStore) -> None:
-        super().__init__(dict(store.records), store.totals, store.chain)
+        super().__init__(dict(store.records), dict(store.documents), store.totals, store.chain)
         self._store: ModelStore | None = store
 
     def put(self, identity: bytes, record: Record) -> None:
@@ -91,6 +100,12 @@ class _ModelChange(_ModelSnapshot):
             raise StoreError(message)
         self._totals = self._totals.after(old, None)
 
+    def put_document(self, name: DocumentName, data: bytes | None) -> None:
+        if data is None:
+            self._documents.pop(name, None)
+        else:
+            self._documents[name] = data
+
     def extend(self, chain: Chain) -> None:
         self._chain = chain
 
@@ -98,7 +113,13 @@ class _ModelChange(_ModelSnapshot):
         if self._store is None:
             message = "this change has already ended"
             raise StoreError(message)
-        self._store.records, self._store.totals, self._store.chain = self._records, self._totals, self._chain
+        store = self._store
+        store.records, store.documents, store.totals, store.chain = (
+            self._records,
+            self._documents,
+            self._totals,
+            self._chain,
+        )
         self.abort()
 
     def abort(self) -> None:
@@ -112,6 +133,7 @@ class ModelStore:
 
     def __init__(self) -> None:
         self.records: dict[bytes, Record] = {}
+        self.documents: dict[DocumentName, bytes] = {}
         self.totals = Totals()
         self.chain = Chain()
         self.lock = threading.Lock()
@@ -124,7 +146,7 @@ class ModelStore:
 
     def snapshot(self) -> _ModelSnapshot:
         """Open a view of the latest committed state."""
-        return _ModelSnapshot(self.records, self.totals, self.chain)
+        return _ModelSnapshot(self.records, self.documents, self.totals, self.chain)
 
     def begin(self, patience: Patience) -> _ModelChange:
         """Start a change; other changes wait until it has ended."""

@@ -97,10 +97,9 @@ def check_pages(path: Path, transaction: int) -> bool:
 
 
 def _metas(descriptor: int) -> tuple[Meta, ...]:
-    size = os.fstat(descriptor).st_size
-    if size == 0:
-        return ()
     first = os.pread(descriptor, _HEADER.size + _META.size, 0)
+    if not first:
+        return ()
     page_bytes = _meta(first, 0, None).page_bytes
     metas = (
         _meta(first, 0, page_bytes),
@@ -108,6 +107,7 @@ def _metas(descriptor: int) -> tuple[Meta, ...]:
     )
     if abs(metas[0].transaction - metas[1].transaction) > 1:
         _damaged("its meta pages are not of neighbouring transactions")
+    size = os.fstat(descriptor).st_size  # not before: what they name may have been added just now
     for meta in metas:
         for tree in (meta.free, meta.rows):
             if tree.root != _NO_ROOT and not _FIRST_PAGE <= tree.root <= min(meta.last_page, size // page_bytes - 1):

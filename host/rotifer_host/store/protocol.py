@@ -16,11 +16,13 @@ from operator import itemgetter
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
+import msgspec
+
 from rotifer_host import contract
 from rotifer_host.lock import Patience
 from rotifer_host.memory.entry import Category, DataPolicy, Record
 
-__all__ = ["Chain", "Change", "Expiry", "Index", "OpenSnapshot", "Snapshot", "Store", "Tally", "Totals"]
+__all__ = ["Chain", "Change", "DocumentName", "Expiry", "Index", "OpenSnapshot", "Snapshot", "Store", "Tally", "Totals"]
 
 
 _PLACES: Final = {category: place for place, category in enumerate(contract.CATEGORIES)}
@@ -34,7 +36,7 @@ class Tally(NamedTuple):
     entries: int = 0
 
 
-class Totals(NamedTuple):
+class Totals(msgspec.Struct, frozen=True):
     """Counters kept in the same transaction as the entries."""
 
     sequence: int = 0
@@ -58,11 +60,11 @@ class Totals(NamedTuple):
 
     def after(self, old: Record | None, new: Record | None) -> Totals:
         """Return the counters after `new` has taken the place of `old`; None for no entry."""
-        sequence, categories = self
+        sequence, categories = self.sequence, self.categories
         if new is not None and new.sequence > sequence:
             sequence = new.sequence
         if old is not None and new is not None and old.category == new.category:
-            more = new.weight - old.weight
+            more = new.size - old.size if old.key == new.key else new.weight - old.weight
             return Totals(sequence, _moved(categories, new.category, more, 0) if more else categories)
         if old is not None:
             categories = _moved(categories, old.category, -old.weight, -1)
@@ -89,6 +91,8 @@ class Chain(NamedTuple):
     """How many changes have been saved, ever."""
     head: bytes = b""
     """SHA-256 of the audit line of the last one; empty when there was none."""
+    seen: bytes = b""
+    """That of the line the log ended with when a run ended that was refused something after it; else empty."""
 
 
 class Index(NamedTuple):
@@ -108,6 +112,14 @@ class Expiry(NamedTuple):
     identity: bytes
 
 
+class DocumentName(NamedTuple):
+    """What a document of a host module is found by."""
+
+    module: str
+    """The host module it belongs to; no other sees it."""
+    name: str
+
+
 class Snapshot(Protocol):
     """One consistent view of an agent's memory."""
 
@@ -117,6 +129,14 @@ class Snapshot(Protocol):
 
     def records(self) -> Iterator[tuple[bytes, Record]]:
         """Walk all entries in the order of their ids, without any index."""
+        ...
+
+    def document(self, name: DocumentName) -> bytes | None:
+        """Return what a host module keeps under this name, None where there is nothing."""
+        ...
+
+    def documents(self) -> Iterator[tuple[DocumentName, int]]:
+        """Walk the documents by module and name, each with its size in bytes."""
         ...
 
     def totals(self) -> Totals:
@@ -179,6 +199,10 @@ class Change(Snapshot, Protocol):
         """Remove the record with this id; it must exist."""
         ...
 
+    def put_document(self, name: DocumentName, data: bytes | None) -> None:
+        """Keep `data` under this name in the place of what is there; None for nothing."""
+        ...
+
     def extend(self, chain: Chain) -> None:
         """Put where the audit lines stand after this change in the place of where they stood."""
         ...
@@ -196,9 +220,9 @@ class Store(Protocol):
     """All entries of one agent."""
 
     def peek(self, identity: bytes, now_s: int, policy: DataPolicy) -> Record | None:
-        """Return a record if that takes no view: it is known, still the committed one, and nothing has expired.
+        """Return the committed record if it can be had for less than a view costs, and nothing has expired.
 
-        None says nothing about the entry.
+        None says nothing about the entry. Raises `StoreError` for one that is damaged.
         """
         ...
 

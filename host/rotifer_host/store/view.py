@@ -17,14 +17,12 @@ from rotifer_host.errors import StoreError
 from rotifer_host.memory.entry import Category, DataPolicy, Record
 from rotifer_host.store import codec
 from rotifer_host.store.environment import Committed, Environment
-from rotifer_host.store.protocol import Chain, Expiry, Index, Totals
+from rotifer_host.store.protocol import Chain, DocumentName, Expiry, Index, Totals
 
 __all__ = ["LmdbSnapshot", "View"]
 
 _LARGEST_SEQUENCE: Final = b"\xff" * 8
 _NEVER: Final = 1 << 62
-_LARGEST_KEPT_BODY: Final = 4 * contract.KIB
-_MOST_KEPT_RECORDS: Final = 256
 _FEW: Final = 1024
 """So many entries with a prefix are sorted; of more, the newest are looked for first."""
 _TRIED: Final = 4096
@@ -49,11 +47,19 @@ class View:
         for key, value in self._rows(codec.ENTRIES):
             yield bytes(key[1:]), codec.decode_record(value)
 
+    def document(self, name: DocumentName) -> bytes | None:
+        raw = self._row(codec.document_key(name))
+        return None if raw is None else bytes(codec.decode_document(raw))
+
+    def documents(self) -> Iterator[tuple[DocumentName, int]]:
+        for key, value in self._rows(codec.DOCUMENTS):
+            yield codec.decode_document_key(key), len(codec.decode_document(value))
+
     def totals(self) -> Totals:
-        return codec.decode_totals(self._meta(codec.TOTALS_KEY))
+        return codec.decode_totals(self._row(codec.TOTALS_KEY))
 
     def chain(self) -> Chain:
-        return codec.decode_chain(self._meta(codec.CHAIN_KEY))
+        return codec.decode_chain(self._row(codec.CHAIN_KEY))
 
     def newest(self, category: Category | None) -> Iterator[Index]:
         if category is not None:
@@ -126,7 +132,7 @@ class View:
 
     def _follows(self) -> bool:
         """Tell whether there are rows for the entries that follow the data policy."""
-        return self._meta(codec.FOLLOWS_KEY) is not None
+        return self._row(codec.FOLLOWS_KEY) is not None
 
     def _followers(self) -> Iterator[tuple[int, bytes]]:
         """Walk what those rows would say without them."""
@@ -148,7 +154,7 @@ class View:
             due.append(Expiry(second + kept_s, identity))
         return due
 
-    def _meta(self, key: bytes) -> codec.Raw | None:
+    def _row(self, key: bytes) -> codec.Raw | None:
         try:
             found: codec.Raw | None = self._txn.get(key)
         except lmdb.Error as error:
@@ -199,12 +205,11 @@ class LmdbSnapshot(View):
         self._committed = committed
 
     def get(self, identity: bytes) -> Record | None:
-        known = self._committed.records
-        record = known.get(identity)
+        record = self._committed.records.get(identity)
         if record is None:
             record = super().get(identity)
-            if record is not None and len(record.body) <= _LARGEST_KEPT_BODY and len(known) < _MOST_KEPT_RECORDS:
-                known[identity] = record
+            if record is not None:
+                self._committed.keep(identity, record)
         return record
 
     def __enter__(self) -> Self:
