@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from rotifer_host.audit import Written, link
 from rotifer_host.clock import SystemClock
 from rotifer_host.errors import NotFoundError, RotiferError
 from rotifer_host.lock import Patience
@@ -44,8 +45,23 @@ WORKS, REFUSED, BUG = 0, 1, 2
 class Nowhere:
     """An audit log and telemetry that keep nothing."""
 
-    def append(self, lines: Sequence[object], patience: Patience, *, durable: bool, held: bool = False) -> None:
+    def append(
+        self,
+        lines: Sequence[bytes],
+        patience: Patience,
+        *,
+        after: bytes | None = None,
+        durable: bool,
+        held: bool = False,
+    ) -> Written:
         """Drop the lines."""
+        del patience, durable, held
+        return link(lines, after=after, above=b"")
+
+    def witness(self, patience: Patience) -> bytes:
+        """Keep nothing to stand for."""
+        del patience
+        return b""
 
     def sync(self) -> None:
         """Nothing to do."""

@@ -60,7 +60,7 @@ def test_any_damage(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, tmp_path / "cache", str(seed), str(COUNT)],
         capture_output=True,
-        timeout=280,
+        timeout=250 + COUNT,
         check=False,
     )
     assert done.returncode == 0, f"FUZZ_SEED={seed}: {done.stderr.decode()}"

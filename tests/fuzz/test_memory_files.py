@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import lmdb
@@ -18,11 +19,13 @@ from rotifer_host.errors import StoreError
 from rotifer_host.lock import Wait
 from rotifer_host.memory.entry import AccessPolicy, make_record
 from rotifer_host.store import open_store
-from rotifer_host.store.seal import is_sealed
+from rotifer_host.store.pages import read_metas
+from rotifer_host.store.seal import is_sealed, seal
 
 DAMAGE = Path(__file__).with_name("damage.py")
 COUNT = int(os.environ.get("FUZZ_FILES", "150"))
 QUOTA = 1 << 20
+PAGE = 4096
 GENE = "v2:" + "a" * 64
 
 
@@ -32,7 +35,7 @@ def test_any_damage(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, DAMAGE, tmp_path / "memory", str(seed), str(COUNT)],
         capture_output=True,
-        timeout=280,
+        timeout=250 + COUNT,
         check=False,
     )
     assert done.returncode == 0, f"FUZZ_SEED={seed}: {done.stderr.decode()}"
@@ -171,6 +174,48 @@ def test_a_file_is_looked_through_until_it_was_closed_in_order(memory: Path) -> 
     os.utime(memory, ns=(1, 1))
     memory.write_bytes(data)
     assert not is_sealed(memory, note)
+
+
+def flip(path: Path, at: int) -> None:
+    """Flip a bit of a closed file as a failing disk does: nothing that the system says of the file changes."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+    seal(path, path.with_name(f"{path.name}.lock"))
+
+
+FLIPPED: dict[str, int] = {"its number": 0, "its kind": 10, "the end of its offsets": 12, "the place of a node": 17}
+"""Bytes of a page."""
+
+
+@pytest.mark.parametrize("what", FLIPPED)
+@pytest.mark.parametrize("opened", [False, True], ids=["closed", "open"])
+def test_a_bit_flipped_in_a_sealed_file_is_found_by_who_does_not_trust_it(
+    memory: Path,
+    what: str,
+    opened: bool,  # noqa: FBT001
+) -> None:
+    """Whether or not this process has the file open; it is no longer sealed then."""
+    note = memory.with_name(f"{memory.name}.lock")
+    root = max(read_metas(memory)).rows.root
+    with ExitStack() as stack:
+        if opened:
+            stack.enter_context(open_store(memory, agent_id="agent", quota=QUOTA))
+        flip(memory, root * PAGE + FLIPPED[what])
+        with pytest.raises(StoreError, match=r"agent\.mdb: it is damaged"):
+            open_store(memory, agent_id="agent", quota=QUOTA, distrusted=True)
+        memory.touch()
+    assert not is_sealed(memory, note)
+
+
+def test_a_sound_file_that_is_not_trusted_opens(memory: Path) -> None:
+    """Closed or open, again and again; closed in the end it is sealed."""
+    for _ in range(2):
+        with open_store(memory, agent_id="agent", quota=QUOTA, distrusted=True) as store:
+            open_store(memory, agent_id="agent", quota=QUOTA, distrusted=True).close()
+            with store.snapshot() as snapshot:
+                assert snapshot.totals().entries == 1
+    assert is_sealed(memory, memory.with_name(f"{memory.name}.lock"))
 
 
 def test_a_memory_that_was_moved_away_begins_anew(memory: Path) -> None:

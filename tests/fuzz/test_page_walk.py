@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import lmdb
+import pytest
 
 from rotifer_host.store import open_store
 from rotifer_host.store.pages import check_pages, read_metas
@@ -87,3 +89,26 @@ while True:
             child.kill()
     with open_store(path, agent_id="agent", quota=QUOTA) as store, store.snapshot() as snapshot:
         assert 0 < snapshot.totals().entries <= 50
+
+
+def test_while_another_process_makes_the_file_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Meta pages that are read after a commit may name pages that lie behind the end the file had before it."""
+    path = tmp_path / "rows"
+    real, reads, longer = os.pread, itertools.count(), []
+    with lmdb.open(str(path), subdir=False, map_size=1 << 30, sync=False) as env:
+        with env.begin(write=True) as txn:
+            txn.put(b"first", b"")
+        with env.begin():  # holds all pages there are: what a commit needs is put at the end
+
+            def pread(descriptor: int, size: int, offset: int) -> bytes:
+                if next(reads) % 2 == 0:
+                    before = os.fstat(descriptor).st_size
+                    with env.begin(write=True) as txn:
+                        txn.put(b"%d" % before, bytes(1000))
+                    longer.append(os.fstat(descriptor).st_size > before)
+                return real(descriptor, size, offset)
+
+            monkeypatch.setattr("rotifer_host.store.pages.os.pread", pread)
+            assert max(read_metas(path)).rows.entries == 2
+            monkeypatch.undo()
+    assert longer == [True]

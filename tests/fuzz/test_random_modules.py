@@ -37,17 +37,9 @@ EXPORTS = """(module (memory (export "memory") 1 32) (func (export "alloc") (par
 OFF = "gc compact-imports custom-descriptors custom-page-sizes exceptions memory64 shared-everything-threads threads"
 KINDS = {
     "genes": (
-        *(
-            "--exports",
-            "exports.wasm",
-            "--available-imports",
-            "imports.wasm",
-            "--min-funcs",
-            "2",
-            "--max-memories",
-            "1",
-        ),
-        *("--wide-arithmetic-enabled", "false", "--max-memory32-bytes", "2097152"),
+        *["--exports", "exports.wasm", "--available-imports", "imports.wasm", "--min-funcs", "2"],
+        *["--max-memories", "0", "--max-memory32-bytes", "2097152"],  # no memory beside the exported one
+        *["--wide-arithmetic-enabled", "false"],
         *(word for feature in OFF.split() for word in (f"--{feature}-enabled", "false")),
     ),
     "anything": (),
@@ -92,11 +84,14 @@ def test_an_error_or_a_result(folders: dict[str, Path], seed: int, kind: str, ca
     """Each module is refused with an error of this package's, or comes to one of the documented endings."""
     folder = folders[kind]
     done = subprocess.run(
-        [sys.executable, HERE / "run_modules.py", folder, call_path], capture_output=True, timeout=550, check=False
+        [sys.executable, HERE / "run_modules.py", folder, call_path],
+        capture_output=True,
+        timeout=250 + MODULES,
+        check=False,
     )
     told = f"FUZZ_SEED={seed} FUZZ_MODULES={MODULES}\n{done.stdout.decode()[-300:]}\n{done.stderr.decode()[-3000:]}"
     assert done.returncode == 0, told
     outcomes = Counter(line.split()[1] for line in done.stdout.decode().splitlines())
     assert outcomes.total() == len(list(folder.glob("*.wasm"))) > MODULES // 2, told
     if kind == "genes":
-        assert outcomes["BadModuleError"] + outcomes["UnknownImportError"] < MODULES // 2, told
+        assert outcomes["BadModuleError"] + outcomes["UnknownImportError"] <= MODULES // 10, told

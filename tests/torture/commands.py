@@ -6,6 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,11 +16,28 @@ from tests.torture.place import POLICY
 
 from rotifer_host import Agent, Project
 
-__all__ = ["QUOTA", "command", "make_agent", "whole_command"]
+__all__ = ["QUOTA", "command", "make_agent", "started", "whole_command"]
 
 _ROOT: Final = Path(__file__).parents[2]
 QUOTA: Final = 24_000
 _COMMAND: Final = "from rotifer_host.cli import main; main()"
+
+
+@contextmanager
+def started(module: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a module of this folder with pipes; whatever happens, it is gone afterwards and its pipes are closed."""
+    with subprocess.Popen(
+        [sys.executable, "-m", f"tests.torture.{module}", *arguments],
+        cwd=_ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def make_agent(folder: Path) -> Agent:

@@ -44,7 +44,7 @@ _ERRORS: Final = {
     "ftruncate": errno.EIO,
     "flock": errno.ENOLCK,
 }
-_MODULES: Final = ("audit", "lock", "telemetry", "store.environment")
+_MODULES: Final = ("audit.log", "lock", "telemetry", "store.environment")
 
 
 class Countdown:
@@ -164,13 +164,14 @@ class _Env(_Wrapped):
         if self._countdown.panicking:
             raise lmdb.PanicError("mdb_txn_begin")
         self._count("txn_begin")
-        return _Txn(self._countdown, self._real.begin(*arguments, **named), self)
+        return _Txn(self._countdown, self._real.begin(*arguments, **named), self, writes="write" in named)
 
 
 class _Txn(_Wrapped):
-    def __init__(self, countdown: Countdown, real: Any, env: _Env) -> None:
+    def __init__(self, countdown: Countdown, real: Any, env: _Env, *, writes: bool) -> None:
         super().__init__(countdown, real)
         self._env = env  # a transaction holds a reference to its environment
+        self._writes = writes
 
     def __enter__(self) -> Self:
         return self
@@ -178,7 +179,7 @@ class _Txn(_Wrapped):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
+        if kind is None and self._writes:
             self.commit()
         else:
             self._real.abort()
@@ -211,7 +212,15 @@ class _Txn(_Wrapped):
 
 
 class _Cursor(_Wrapped):
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._real.close()
+
     def __getattr__(self, name: str) -> Any:
-        if name in {"set_range", "next", "prev", "last"}:
+        if name in {"first", "set_range", "next", "prev", "last"}:
             self._count("cursor_get")
         return getattr(self._real, name)

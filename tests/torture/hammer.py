@@ -19,7 +19,7 @@ from typing import Final
 from tests.torture.place import gene
 
 from rotifer_host import Agent, Project
-from rotifer_host.errors import BudgetExhaustedError, NotFoundError, RotiferError
+from rotifer_host.errors import AccessDeniedError, BudgetExhaustedError, NotFoundError, RotiferError
 from rotifer_host.lock import Patience
 from rotifer_host.memory import AgentMemory, delete_request, query_request, read_request, write_request
 from rotifer_host.sandbox import Deadline
@@ -33,6 +33,7 @@ OWN_KEYS: Final = 3
 _SHARED_KEYS: Final = 20
 _LARGEST: Final = 3000
 _SHORT_MS: Final = 3
+_STRANGER: Final = gene("c", "search")
 
 
 class _Thread:
@@ -45,7 +46,10 @@ class _Thread:
 
     def work(self, operations: int) -> None:
         """Make operations of all kinds, some with next to no time; each with a view and a lock of its own."""
-        kinds = (self._write_own, self._run, self._write_shared, self._read, self._query, self._delete, self._list)
+        kinds = (
+            self._write_own, self._run, self._write_shared, self._read, self._query, self._delete, self._list,
+            self._refused,
+        )  # fmt: skip
         with self._agent._open_store() as store:
             for number in range(1, operations + 1):
                 kind = self._choose.choice(kinds)
@@ -56,6 +60,8 @@ class _Thread:
                     self.counts["-4"] += 1
                 except NotFoundError:
                     self.counts["-12"] += 1
+                except AccessDeniedError:
+                    self.counts["-2"] += 1
                 except RotiferError as error:
                     _say(f"problem {kind.__name__}: {type(error).__name__}: {error}")
                 else:
@@ -93,6 +99,14 @@ class _Thread:
         memory = self._memory(store, patience)
         memory.read(self._caller, read_request(self._shared()))
         memory.finish()
+
+    def _refused(self, store: Store, patience: Patience, number: int) -> None:
+        del number
+        memory = self._memory(store, patience)
+        try:
+            memory.read(_STRANGER, read_request(self._choose.choice(self._own)))
+        finally:
+            memory.finish()
 
     def _query(self, store: Store, patience: Patience, number: int) -> None:
         del number

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from rotifer_host.audit import AuditLog
+from rotifer_host.audit import AuditLog, Written, link
 from rotifer_host.lock import Patience
 from rotifer_host.memory import AgentMemory, Caller, DataPolicy, Durability
 from rotifer_host.memory.entry import response_for
@@ -82,8 +82,23 @@ class Place:
 class _NoLog:
     """An audit log and telemetry that keep nothing."""
 
-    def append(self, lines: Sequence[Any], patience: Patience, *, durable: bool, held: bool = False) -> None:
+    def append(
+        self,
+        lines: Sequence[bytes],
+        patience: Patience,
+        *,
+        after: bytes | None = None,
+        durable: bool,
+        held: bool = False,
+    ) -> Written:
         """Take the lines."""
+        del patience, durable, held
+        return link(lines, after=after, above=b"")
+
+    def witness(self, patience: Patience) -> bytes:
+        """Keep nothing to stand for."""
+        del patience
+        return b""
 
     def sync(self) -> None:
         """Do nothing."""

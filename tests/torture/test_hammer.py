@@ -6,36 +6,34 @@ import json
 import random
 import signal
 import subprocess
-import sys
 import time
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Final
 
-from tests.torture.commands import command
+from tests.torture.commands import command, started
 from tests.torture.hammer import AGENT_NAME, OWN_KEYS, THREADS
 from tests.torture.invariants import State, audit_lines, read_state, unsaved, unsound
 from tests.torture.place import Place, live
 
 from rotifer_host import Agent
 
-_ROOT: Final = Path(__file__).parents[2]
 _PROCESSES: Final = 4
 _OPERATIONS: Final = 150
 
 
-def start(agent: Agent, worker: int, seed: int, operations: int) -> subprocess.Popen[str]:
-    """Start a process that hammers."""
-    arguments = [str(agent._project.root), str(worker), str(seed), str(operations)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.torture.hammer", *arguments],
-        cwd=_ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+class Hammers(ExitStack):
+    """Processes that hammer one agent; none of them outlives the `with` block."""
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__()
+        self._project = str(agent._project.root)
+
+    def start(self, worker: int, seed: int, operations: int) -> subprocess.Popen[str]:
+        """Start one."""
+        return self.enter_context(started("hammer", self._project, str(worker), str(seed), str(operations)))
 
 
 def own_values(place: Place) -> dict[str, int]:
@@ -69,23 +67,24 @@ def test_threads_processes_and_commands_share_one_memory(
     """Documented answers only; each own entry holds the last write that was answered; every line has its change."""
     choose = random.Random(torture_seed)  # noqa: S311 - to be repeated
     operations = _OPERATIONS * torture_rounds
-    processes = [start(agent, number, choose.randrange(1 << 32), operations) for number in range(_PROCESSES)]
     commands = 0
-    while any(process.poll() is None for process in processes) or commands < 3:
-        listing = command(agent, "agent", "memory", "list", AGENT_NAME)
-        assert listing["used"] <= listing["quota"]
-        command(agent, "agent", "memory", "delete", AGENT_NAME, "--category", "CACHE")
-        assert command(agent, "agent", "run", AGENT_NAME, "--input", "{}")["status"] == "ok"
-        commands += 3
     last: dict[str, int] = {}
     counts: Counter[str] = Counter()
-    for process in processes:
-        output, errors = process.communicate()
-        assert (process.returncode, errors) == (0, "")
-        written, counted, problems = read_report(output)
-        assert problems == []
-        last |= written
-        counts += counted
+    with Hammers(agent) as hammers:
+        processes = [hammers.start(number, choose.randrange(1 << 32), operations) for number in range(_PROCESSES)]
+        while any(process.poll() is None for process in processes) or commands < 3:
+            listing = command(agent, "agent", "memory", "list", AGENT_NAME)
+            assert listing["used"] <= listing["quota"]
+            command(agent, "agent", "memory", "delete", AGENT_NAME, "--category", "CACHE")
+            assert command(agent, "agent", "run", AGENT_NAME, "--input", "{}")["status"] == "ok"
+            commands += 3
+        for process in processes:
+            output, errors = process.communicate()
+            assert (process.returncode, errors) == (0, "")
+            written, counted, problems = read_report(output)
+            assert problems == []
+            last |= written
+            counts += counted
     tell(f"{counts.total()} operations, {commands} commands: {dict(counts)}")
     assert counts.total() == _PROCESSES * THREADS * operations
     assert len(last) == _PROCESSES * THREADS * OWN_KEYS
@@ -98,18 +97,11 @@ def test_killed_processes_hold_nobody_up(agent: Agent, busy: Place, torture_seed
     """No lock and no reader's slot stays taken; what the killed ones were answered is there, and so is the rest."""
     choose = random.Random(torture_seed)  # noqa: S311 - to be repeated
     for _ in range(torture_rounds):
-        survivor = start(agent, 0, choose.randrange(1 << 32), _OPERATIONS)
-        victims = [start(agent, number, choose.randrange(1 << 32), 1 << 30) for number in range(1, _PROCESSES)]
-        reports = []
-        for victim in victims:
-            assert victim.stdout is not None
-            first = victim.stdout.readline()
-            time.sleep(choose.uniform(0, 0.3))
-            victim.kill()
-            rest, errors = victim.communicate()
-            assert (victim.returncode, errors) == (-signal.SIGKILL, "")
-            reports.append(first + rest)
-        output, errors = survivor.communicate()
+        with Hammers(agent) as hammers:
+            survivor = hammers.start(0, choose.randrange(1 << 32), _OPERATIONS)
+            victims = [hammers.start(number, choose.randrange(1 << 32), 1 << 30) for number in range(1, _PROCESSES)]
+            reports = [killed(victim, choose.uniform(0, 0.3)) for victim in victims]
+            output, errors = survivor.communicate()
         assert (survivor.returncode, errors) == (0, "")
         last, _, problems = read_report(output)
         assert problems == []
@@ -125,3 +117,14 @@ def test_killed_processes_hold_nobody_up(agent: Agent, busy: Place, torture_seed
         assert readers.strip().count("\n") <= 1, readers
         assert unsaved(audit_lines(busy), State(), read_state(busy)) is not None
         assert unsound(busy) == []
+
+
+def killed(victim: subprocess.Popen[str], life_s: float) -> str:
+    """Kill a process some time after its first report, and return all it has reported."""
+    assert victim.stdout is not None
+    first = victim.stdout.readline()
+    time.sleep(life_s)
+    victim.kill()
+    rest, errors = victim.communicate()
+    assert (victim.returncode, errors) == (-signal.SIGKILL, "")
+    return first + rest

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.torture.commands import whole_command
+from tests.torture.commands import started, whole_command
 from tests.torture.hammer import AGENT_NAME
 from tests.torture.invariants import CHANGES, State, audit_lines, read_state, unsaved, unsound
 from tests.torture.place import Place, Reference, live
@@ -25,7 +24,6 @@ from tests.torture.writers import RUN, apply, changes
 from rotifer_host import Agent
 from rotifer_host.memory import Durability
 
-_ROOT: Final = Path(__file__).parents[2]
 _LONGEST_LIFE_S: Final = 0.05
 _LATE: Final = 0.7
 _CHECKED_WHOLE_EVERY: Final = 10
@@ -39,14 +37,8 @@ Reports = list[tuple[int, int]]
 class Writers:
     """The process that forks writers, and the pipe they report by."""
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.torture.writers"],
-            cwd=_ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
 
     def kill_one(self, order: tuple[Path, Durability, int, int], life_s: float, *, reported: bool) -> Reports:
         """Start a writer with folder, durability, seed and clock, and return number and result of each of its reports.
@@ -69,22 +61,18 @@ class Writers:
             else:
                 reports.append((int(word), int(value)))
             if not killed and (reports or not reported):
+                assert pid, "a report before the pid: to kill 0 would be to kill the tests themselves"
                 time.sleep(life_s)
                 os.kill(pid, signal.SIGKILL)
                 killed = True
-        raise AssertionError("the writers' process is gone")
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.communicate()
+        raise AssertionError(f"the writers' process is gone: {self._process.communicate()[1]}")
 
 
 @pytest.fixture
 def writers() -> Iterator[Writers]:
-    """Give a process that forks writers."""
-    writers = Writers()
-    yield writers
-    writers.close()
+    """Give a process that forks writers; one that is left writes to a closed pipe, and ends."""
+    with started("writers") as process:
+        yield Writers(process)
 
 
 def copy_of(reference: Reference) -> Reference:

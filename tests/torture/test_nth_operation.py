@@ -68,4 +68,4 @@ def test_whatever_fails_is_answered_and_costs_nothing_else(  # noqa: PLR0913 - t
         faults += 1
     tell(f"{faults} faults: {dict(hits)}")
     assert problems == []
-    assert faults > 1
+    assert faults > 0

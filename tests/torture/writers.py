@@ -45,7 +45,7 @@ class Write(NamedTuple):
 
 
 def changes(seed: int) -> Iterator[Write]:
-    """Yield changes without end, the same for the same seed: they create, update, delete, evict and expire."""
+    """Yield changes without end, the same for a seed: they create, update, delete, evict, expire or are refused."""
     choose = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
     categories: tuple[Category, ...] = get_args(Category)
     while True:
@@ -53,7 +53,7 @@ def changes(seed: int) -> Iterator[Write]:
         category = None if choose.random() < 0.15 else categories[number % len(categories)]
         yield Write(
             ms=choose.choice((0, 1, 1000, 40_000_000)),
-            letter=choose.choice("ab"),
+            letter=choose.choice("abababc"),
             key=f"k{number}",
             category=category,
             size=choose.randrange(700),
@@ -63,7 +63,7 @@ def changes(seed: int) -> Iterator[Write]:
 
 def apply(memory: AgentMemory, change: Write) -> int:
     """Make a change and return its result as a host call would."""
-    caller = gene(change.letter)
+    caller = gene(change.letter, "search" if change.letter == "c" else "format")
     try:
         if change.category is None:
             return len(memory.delete(caller, delete_request(change.key)))
@@ -86,6 +86,7 @@ def _work(place: Place, durability: Durability, seed: int) -> None:
                 change = next(work)
                 place.clock.advance(ms=change.ms)
                 _say(f"{number} {apply(memory, change)}")
+                memory.finish()
                 continue
             for change in islice(work, RUN):
                 place.clock.advance(ms=change.ms)
@@ -103,13 +104,13 @@ def _serve() -> None:
         folder, durability, seed, clock_ms = line.split("\t")
         child = os.fork()
         if child == 0:
+            _say(f"pid {os.getpid()}")  # by itself: nothing it reports comes before
             place = Place(Path(folder))
             place.clock.set(int(clock_ms))
             try:
                 _work(place, "run" if durability == "run" else "call", int(seed))
             finally:
                 os._exit(1)  # only a kill ends it
-        _say(f"pid {child}")
         _, status = os.waitpid(child, 0)
         _say(f"end {os.waitstatus_to_exitcode(status)}")
 
