@@ -52,6 +52,7 @@ def test_compiling_writes_the_artefact_and_a_report(make_gene: MakeGene, sandbox
         "source": "gene.wat",
         "sourceBase": "gene",
         "sourceSha256": result.source_sha256,
+        "bundled": [],
         "sizeBytes": len(artefact),
         "sections": list(result.sections),
     }
@@ -136,8 +137,7 @@ def test_links_are_recorded_by_the_name_in_the_project(
         ("my gene.zig", "zig build-exe 'my gene.zig'"),
         ("my gene.c", "-o gene.wasm 'my gene.c'"),
         ("lib.rs", "rustc --target wasm32-unknown-unknown"),
-        ("index.ts", "index.ts has to be built to WebAssembly first"),
-        ("notes.txt", "put gene.wasm or gene.wat into"),
+        ("notes.txt", "put gene.wasm, gene.wat or index.ts into"),
     ],
 )
 def test_without_a_module_the_error_says_how_to_get_one(

@@ -98,3 +98,16 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for path, reason in ((tmp_path / "none", "No such file"), (tmp_path, "Is a directory")):
         with pytest.raises(ProjectError, match=f"cannot read {path}: {reason}"):
             read_json(path, ProjectError)
+
+
+def test_a_pipe_without_a_writer_is_empty(tmp_path: Path) -> None:
+    """Reading does not wait for somebody to write; what a writer sends is read whole."""
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    with pytest.raises(ProjectError, match=r"pipe\.json is not JSON"):
+        read_json(pipe, ProjectError)
+    read, write = os.pipe()
+    with os.fdopen(read, "rb"), os.fdopen(write, "wb") as file:
+        file.write(b"[1]")
+        file.close()
+        assert read_json(Path(f"/dev/fd/{read}"), ProjectError) == [1]

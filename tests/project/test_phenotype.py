@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from rotifer_host.errors import GeneError
 from rotifer_host.gene.phenotype import Phenotype, read_phenotype
+from rotifer_host.gene.phenotype_check import check_phenotype
 
 GOOD: dict[str, Any] = {"domain": "text", "version": "1.0.0", "inputSchema": {}, "outputSchema": True}
 
@@ -22,12 +24,11 @@ def read(folder: Path, document: object) -> Phenotype:
 
 def refusal(folder: Path, document: object, *, compiling: bool = False) -> str:
     """Return what is said about a wrong phenotype, without its path."""
+    (folder / "phenotype.json").write_text(json.dumps(document), encoding="utf-8")
+    check: Callable[[Path], object] = check_phenotype if compiling else read_phenotype
     with pytest.raises(GeneError) as caught:
-        read(folder, document).check_schemas(folder / "phenotype.json")
+        check(folder)
     assert caught.value.code == "PHENOTYPE"
-    if not compiling:
-        with pytest.raises(GeneError):
-            read_phenotype(folder)
     path, _, message = caught.value.message.partition(": ")
     assert path.startswith(f"{folder / 'phenotype.json'}")
     return message
@@ -173,10 +174,10 @@ def test_created_at_is_milliseconds_or_text(tmp_path: Path, written: object, exp
         ({"properties": {"a": {"minimum": "1"}}}, "inputSchema['properties']['a']['minimum'] is not JSON Schema"),
         ({"required": "a"}, "inputSchema['required'] is not JSON Schema"),
         ({"$schema": 7}, "inputSchema['$schema'] must be a URI, not 7"),
-        ({"$schema": None}, "inputSchema['$schema'] must be a URI, not null"),
+        ({"$schema": None}, "inputSchema['$schema'] must be a URI, not None"),
         ({"$schema": []}, "inputSchema['$schema'] must be a URI, not []"),
         ({"$schema": {}}, "inputSchema['$schema'] must be a URI, not {}"),
-        ({"$schema": "http://["}, "inputSchema['$schema'] must be a URI, not \"http://[\""),
+        ({"$schema": "http://["}, "inputSchema['$schema'] must be a URI, not 'http://['"),
         ({"$schema": "https://json-schema.org/draft/2020-12/schema", "items": [{}]}, "inputSchema['items'] is not"),
     ],
 )
@@ -189,5 +190,83 @@ def test_schemas_are_checked_when_asked(tmp_path: Path, schema: object, place: s
 
 def test_drafts_are_told_apart(tmp_path: Path) -> None:
     """An array of schemas as `items` is draft 7, and a schema without `$schema` may use it."""
-    phenotype = read(tmp_path, {**GOOD, "inputSchema": {"items": [{}]}, "outputSchema": False})
-    phenotype.check_schemas(tmp_path)
+    read(tmp_path, {**GOOD, "inputSchema": {"items": [{}]}, "outputSchema": False})
+    assert check_phenotype(tmp_path)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "rule"),
+    [
+        ("description", 1, "text, not 1"),
+        ("fidelity", "native", 'one of Wrapped, Hybrid, Native, Unknown, not "native"'),
+        ("author", [256], "text, or a list of bytes, not [256]"),
+        ("irHash", "abc", '64 hex digits, or a list of 32 bytes, not "abc"'),
+        ("tags", ["a", 1], 'a list of texts, not ["a", 1]'),
+        ("externalDependencies", [1], "a list of objects, not [1]"),
+        ("transparency", "open", 'one of OPEN, OPAQUE, Open, Opaque, not "open"'),
+        ("network", [], "an object, not []"),
+        ("network", {"maxTimeoutMs": 0}, "a whole number from 1, not 0"),
+        ("network", {"allowedDomains": "a"}, 'a list of texts, not "a"'),
+    ],
+)
+def test_optional_fields_have_types(tmp_path: Path, field: str, value: object, rule: str) -> None:
+    """A field no run needs is checked when compiling; a run does not look at it."""
+    message = refusal(tmp_path, {**GOOD, field: value}, compiling=True)
+    assert message.partition(" must be ")[0].partition(".")[0] == field
+    assert message.endswith(rule)
+
+
+def test_every_error_is_told_at_once_when_compiling(tmp_path: Path) -> None:
+    """Missing fields, wrong types and errors of both schemas come in one message."""
+    document = {
+        "domain": "A",
+        "inputSchema": {"type": "strin", "minimum": "1", "pattern": "("},
+        "outputSchema": {"properties": {"a": {"$ref": "#/definitions/a"}, "b": {"$ref": "https://x.example/b"}}},
+        "fidelity": 1,
+    }
+    (tmp_path / "phenotype.json").write_text(json.dumps(document))
+    with pytest.raises(GeneError) as caught:
+        check_phenotype(tmp_path)
+    for part in (
+        "domain must be",
+        "version is missing",
+        "fidelity must be one of",
+        "inputSchema['minimum'] is not JSON Schema",
+        "inputSchema['pattern'] is not JSON Schema: '(' is not a 'regex'",
+        "inputSchema['type'] is not JSON Schema",
+        "outputSchema refers to '#/definitions/a', which it does not hold",
+        "outputSchema refers to 'https://x.example/b', which it does not hold",
+    ):
+        assert part in caught.value.message
+
+
+def test_unknown_fields_are_warned_of(tmp_path: Path) -> None:
+    """A field nobody knows keeps a gene from nothing, but whoever misspelt one learns of it; null is no value."""
+    read(tmp_path, {**GOOD, "descripton": "x", "zzz": 1, "fidelity": None})
+    _, warnings = check_phenotype(tmp_path)
+    assert warnings == [
+        'phenotype.json has a field "descripton" that this host does not know; did you mean description?',
+        'phenotype.json has a field "zzz" that this host does not know',
+    ]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"$ref": "http://json-schema.org/draft-07/schema#"},
+        {"const": {"$ref": "#/none"}},
+        {"properties": {"$ref": {"type": "string"}}},
+        {"definitions": {"a": {}}, "items": {"$ref": "#/definitions/a"}},
+        {"definitions": {"a": {"$id": "https://x.example/a"}}, "items": {"$ref": "https://x.example/a"}},
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$defs": {"a": {"$anchor": "b"}},
+            "items": {"$ref": "#b"},
+        },
+    ],
+)
+def test_references_that_lead_somewhere_are_fine(tmp_path: Path, schema: object) -> None:
+    """References within a schema, by pointer, id and anchor, and to the drafts themselves are no errors."""
+    read(tmp_path, {**GOOD, "inputSchema": schema})
+    check_phenotype(tmp_path)

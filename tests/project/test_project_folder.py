@@ -249,3 +249,7 @@ def test_the_module_cache_is_the_users(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("ROTIFER_CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert module_cache_dir() == tmp_path / "xdg" / "rotifer-host" / "modules"
+    for nowhere in ("", "relative/folder"):
+        monkeypatch.setenv("XDG_CACHE_HOME", nowhere)
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        assert module_cache_dir() == tmp_path / "home" / ".cache" / "rotifer-host" / "modules"

@@ -27,7 +27,7 @@ from rotifer_host.gene.sections import (
 from rotifer_host.sandbox import HostFunctions, core_functions
 
 MAGIC = b"\0asm\1\0\0\0"
-SOURCE = Source(1, "gene", "gene.wat", "ab" * 32)
+SOURCE = Source("gene", "gene.wat", "ab" * 32, v=1)
 NAMES = ["rotifer.version", "rotifer.phenotype", "rotifer.constraints", "rotifer.metering", "rotifer.source"]
 
 
@@ -172,7 +172,13 @@ def test_the_sections_are_those_of_the_ir_specification() -> None:
     ]
     assert list(found["rotifer.constraints"]) == ["memory", "fuel", "output", "host_functions"]
     assert found["rotifer.metering"]["fuel_per_instruction"] == 1
-    assert found["rotifer.source"] == {"v": 1, "base": "gene", "file": "gene.wat", "sha256": "ab" * 32}
+    assert found["rotifer.source"] == {
+        "base": "gene",
+        "file": "gene.wat",
+        "sha256": "ab" * 32,
+        "v": 1,
+        "bundled": [],
+    }
 
 
 def test_the_listed_host_functions_are_those_offered() -> None:

@@ -181,7 +181,7 @@ def test_an_artefact_cannot_send_the_host_to_other_files(make_gene: MakeGene, sa
     gene = make_gene()
     compile_gene(gene, sandbox=sandbox)
     path = gene.path / "gene.ir.wasm"
-    path.write_bytes(stamp(path.read_bytes(), read_phenotype(gene.path), Source(1, "gene", file, "00")))
+    path.write_bytes(stamp(path.read_bytes(), read_phenotype(gene.path), Source("gene", file, "00", v=1)))
     with pytest.raises(GeneError, match="outside the project"):
         gene.artefact()
 

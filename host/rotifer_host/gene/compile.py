@@ -1,12 +1,13 @@
-"""Compiling: from a gene's module or its text to the artefact that runs, `gene.ir.wasm`."""
+"""Compiling: from a gene's module, its text or its script to the artefact that runs, `gene.ir.wasm`."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -16,8 +17,17 @@ from rotifer_host.errors import GeneError, UsageError
 from rotifer_host.files import absolute, write_atomic
 from rotifer_host.gene import sections
 from rotifer_host.gene.gene import Gene
-from rotifer_host.gene.phenotype import PHENOTYPE_FILE
-from rotifer_host.gene.source import ARTEFACT_FILE, RESULT_FILE, default_source, how_to_build, read_module_file
+from rotifer_host.gene.phenotype import Phenotype
+from rotifer_host.gene.phenotype_check import check_phenotype
+from rotifer_host.gene.source import (
+    ARTEFACT_FILE,
+    RESULT_FILE,
+    default_source,
+    entry_of,
+    how_to_build,
+    is_script,
+    read_module_file,
+)
 
 if TYPE_CHECKING:
     from rotifer_host.sandbox import ModuleInfo, Sandbox
@@ -43,6 +53,13 @@ class CompileResult:
     """The artefact; None when only checked."""
     size_bytes: int
     """Of the artefact."""
+    steps: tuple[str, ...]
+    """How the source became a module, for people; empty when it was one."""
+    exports: tuple[str, ...]
+    imports: tuple[str, ...]
+    """`rotifer.readMemory`: all of them are offered."""
+    features: tuple[str, ...]
+    """What the code uses beyond the first version of WebAssembly, by the names of the proposals."""
     sections: tuple[str, ...]
     """The `rotifer.*` sections of the artefact, in order."""
     warnings: tuple[str, ...]
@@ -53,24 +70,26 @@ def compile_gene(
 ) -> CompileResult:
     """Check a gene and write its artefact, unless `check_only`.
 
-    The source is `wasm`, a module or a `.wat` text; without it the gene's `gene.wasm`,
-    else its `gene.wat`. `sandbox` refuses an artefact it could not run. The same source
-    and phenotype give the same artefact, byte for byte.
+    The source is `wasm`: a module, a `.wat` text, or TypeScript or JavaScript; without it
+    what `default_source` finds. `sandbox` refuses an artefact it could not run. The same
+    source and phenotype give the same artefact, byte for byte, with the same tools.
 
-    Raises `GeneError` for a phenotype or a source that cannot be used, `UsageError`
-    for a `wasm` that is missing or is the artefact itself, and `ModuleError`.
+    Raises `GeneError` for a phenotype or a source that cannot be used, for tools that are
+    missing too; `UsageError` for a `wasm` that is missing or is the artefact itself, and
+    `ModuleError`.
     """
-    phenotype = gene.phenotype
-    phenotype.check_schemas(gene.path / PHENOTYPE_FILE)
+    from rotifer_host.gene.features import used_features  # noqa: PLC0415 - loads the engine, as below
+
+    phenotype, unknown = check_phenotype(gene.path)
     source = _source(gene, wasm)
     try:
         text = read_module_file(source)
     except FileNotFoundError:
         message = f"there is no file {source}"
         raise UsageError(message) from None
-    module = _assemble(text) if source.suffix == ".wat" else text
-    recorded = _record(gene, source, hashlib.sha256(text).hexdigest())
-    artefact = sections.stamp(module, phenotype, recorded)
+    made = _make(gene, phenotype, source, text)
+    recorded = _record(gene, source, text, made.bundled)
+    artefact = sections.stamp(made.module, phenotype, recorded)
     info = sandbox.load(artefact, name=gene.name).info
     result = CompileResult(
         gene=gene.name,
@@ -81,8 +100,12 @@ def compile_gene(
         source_sha256=recorded.sha256,
         output=None if check_only else gene.path / ARTEFACT_FILE,
         size_bytes=len(artefact),
+        steps=made.steps,
+        exports=info.exports,
+        imports=tuple(f"{item.module}.{item.name}" for item in info.imports),
+        features=used_features(artefact),
         sections=tuple(sections.rotifer_section_names(artefact)),
-        warnings=tuple(_warnings(info, recorded)),
+        warnings=(*unknown, *made.warnings, *_warnings(gene, source, info, recorded)),
     )
     if result.output is not None:
         report = _report(result, recorded, clock.now_ms())
@@ -95,10 +118,31 @@ def compile_gene(
     return result
 
 
-def _assemble(text: bytes) -> bytes:
-    from rotifer_host.sandbox import assemble  # noqa: PLC0415 - loads the engine, which listing genes does not need
+class _Made(NamedTuple):
+    module: bytes
+    steps: tuple[str, ...] = ()
+    bundled: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
 
-    return assemble(text)
+
+def _make(gene: Gene, phenotype: Phenotype, source: Path, text: bytes) -> _Made:
+    if is_script(source):
+        return _script(gene, phenotype, source)
+    if source.suffix == ".wat":
+        from rotifer_host.sandbox import assemble  # noqa: PLC0415 - loads the engine, which listing genes does not need
+
+        return _Made(assemble(text), (f"assembled {source.name}",))
+    return _Made(text)
+
+
+def _script(gene: Gene, phenotype: Phenotype, source: Path) -> _Made:
+    from rotifer_host.gene.typescript import build  # noqa: PLC0415 - the same
+
+    if phenotype.fields.get("fidelity") == "Hybrid":
+        message = f"gene {gene.name} is Hybrid: it runs on Node.js, and is not compiled"
+        raise GeneError(message, code="GENE_NO_MODULE", help="a gene with fidelity Native or Wrapped can be compiled")
+    bundle = build(source, gene.project)
+    return _Made(bundle.module, bundle.steps, bundle.files, bundle.warnings)
 
 
 def _source(gene: Gene, wasm: Path | None) -> Path:
@@ -123,22 +167,32 @@ def _same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def _record(gene: Gene, source: Path, digest: str) -> sections.Source:
+def _record(gene: Gene, source: Path, text: bytes, bundled: Sequence[Path]) -> sections.Source:
+    file = _named(gene, source, text)
+    others = tuple(_named(gene, other, read_module_file(other)) for other in bundled)
+    return sections.Source(file.base, file.file, file.sha256, v=contract.FORMAT_VERSION, bundled=others)
+
+
+def _named(gene: Gene, source: Path, content: bytes) -> sections.SourceFile:
+    digest = hashlib.sha256(content).hexdigest()
     bases: tuple[tuple[Literal["gene", "project"], Path], ...] = (("gene", gene.path), ("project", gene.project))
     for name in (source, Path(os.path.realpath(source))):  # as it was named first: a link may come to mean another file
         for base, folder in bases:
             for root in (folder, Path(os.path.realpath(folder))):
                 if name.is_relative_to(root):
-                    return sections.Source(contract.FORMAT_VERSION, base, name.relative_to(root).as_posix(), digest)
-    return sections.Source(contract.FORMAT_VERSION, None, None, digest)
+                    return sections.SourceFile(base, name.relative_to(root).as_posix(), digest)
+    return sections.SourceFile(None, None, digest)
 
 
-def _warnings(info: ModuleInfo, recorded: sections.Source) -> list[str]:
+def _warnings(gene: Gene, source: Path, info: ModuleInfo, recorded: sections.Source) -> list[str]:
     warnings = []
+    script = entry_of(gene.path)
+    if script is not None and not is_script(source):
+        warnings.append(f"{source.name} was compiled; for {script}, which is there too, give it with --wasm")
     if info.mode == "direct" and not info.has_alloc:
         warnings.append("the module exports no alloc: its input is written at address 0")
-    if recorded.file is None:
-        warnings.append("the source lies outside the project: the host will not notice when it changes")
+    if any(file.file is None for file in (recorded, *recorded.bundled)):
+        warnings.append("a source lies outside the project: the host will not notice when it changes")
     return warnings
 
 
@@ -153,6 +207,7 @@ def _report(result: CompileResult, recorded: sections.Source, now_ms: int) -> by
         "source": recorded.file,
         "sourceBase": recorded.base,
         "sourceSha256": recorded.sha256,
+        "bundled": [file.file for file in recorded.bundled],
         "sizeBytes": result.size_bytes,
         "sections": result.sections,
     }

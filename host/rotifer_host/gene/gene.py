@@ -11,6 +11,7 @@ from rotifer_host.errors import BadModuleError, GeneError
 from rotifer_host.files import is_file
 from rotifer_host.gene import identity, sections, source
 from rotifer_host.gene.phenotype import Phenotype, read_phenotype
+from rotifer_host.gene.script import Script, read_script
 
 __all__ = ["Gene"]
 
@@ -44,6 +45,26 @@ class Gene:
         """
         return identity.gene_id(self.phenotype, sections.code_digest(wasm))
 
+    def script(self) -> Script | None:
+        """Return what Node.js runs, None for a gene that runs as WebAssembly.
+
+        That is a gene with an artefact, one that calls itself `Native`, and one with none
+        of `source.SCRIPTS` (memory-api.en.md, "Which genes can use memory"). Raises `GeneError`.
+        """
+        if self.phenotype.fields.get("fidelity") == "Native" or is_file(self.path / source.ARTEFACT_FILE, GeneError):
+            return None
+        entry = source.entry_of(self.path)
+        return None if entry is None else read_script(self.path, entry)
+
+    def current_id(self) -> str:
+        """Return the v2 id under which it would run now. Raises `GeneError` when it could not."""
+        script = self.script()
+        return self.gene_id(self.artefact()) if script is None else self.script_id(script)
+
+    def script_id(self, script: Script) -> str:
+        """Return the v2 id of this gene with this script. Raises `GeneError` when the phenotype is not valid."""
+        return identity.gene_id(self.phenotype, script.digest)
+
     def artefact(self) -> bytes:
         """Return the compiled module, `gene.ir.wasm`, if it is what the gene's source says now.
 
@@ -62,18 +83,14 @@ class Gene:
             raise GeneError(message, code="GENE_NOT_COMPILED", help=hint) from None
         try:
             recorded = sections.read_source(wasm)
-            compiled_from = self._recorded_path(recorded)
+            files = {self._recorded_path(one): one.sha256 for one in (recorded, *recorded.bundled)}
         except BadModuleError as error:
             message = f"{path} was not compiled by this host, or is damaged: {error.message}"
             raise GeneError(message, code="GENE_ARTEFACT", help=self._type(None)) from error
-        if compiled_from is not None and is_file(compiled_from, GeneError):
-            try:
-                digest = hashlib.sha256(source.read_module_file(compiled_from)).hexdigest()
-            except FileNotFoundError:  # gone since the line above
-                return wasm
-            if digest != recorded.sha256:
-                message = f"gene {self.name} is stale: {compiled_from} has changed since it was compiled"
-                raise GeneError(message, code="GENE_STALE", help=self._type(compiled_from))
+        for file, sha256 in files.items():
+            if file is not None and _has_changed(file, sha256):
+                message = f"gene {self.name} is stale: {file} has changed since it was compiled"
+                raise GeneError(message, code="GENE_STALE", help=self._type(self._recorded_path(recorded)))
         return wasm
 
     def compiled_from(self) -> Path | None:
@@ -86,7 +103,7 @@ class Gene:
         except (FileNotFoundError, BadModuleError):
             return None
 
-    def _recorded_path(self, recorded: sections.Source) -> Path | None:
+    def _recorded_path(self, recorded: sections.SourceFile) -> Path | None:
         if recorded.file is None or recorded.base is None:
             return None
         file = PurePosixPath(recorded.file)
@@ -97,3 +114,13 @@ class Gene:
 
     def _type(self, compiled_from: Path | None) -> str:
         return f"type `{source.compile_command(self.path, self.project, compiled_from)}`"
+
+
+def _has_changed(path: Path, sha256: str) -> bool:
+    """Tell whether a file is there and is another one than it was."""
+    if not is_file(path, GeneError):
+        return False
+    try:
+        return hashlib.sha256(source.read_module_file(path)).hexdigest() != sha256
+    except FileNotFoundError:  # gone since the line above
+        return False

@@ -20,7 +20,8 @@ def gene_id(phenotype: Phenotype, code: str) -> str:
 
     It is `v2:` and the SHA-256 of the RFC 8785 text of `{"domain", "version",
     "inputSchema", "outputSchema", "code"}`; for a WASM gene `code` is
-    `sections.code_digest`. The other fields of a phenotype describe and do not identify.
+    `sections.code_digest`, for one that Node.js runs `Script.digest`. The other fields
+    of a phenotype describe and do not identify.
     """
     identity: dict[str, Any] = {
         "domain": phenotype.domain,

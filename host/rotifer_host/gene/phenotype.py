@@ -14,13 +14,24 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
-from urllib.parse import urlsplit
 
 from rotifer_host import contract
 from rotifer_host.errors import GeneError
 from rotifer_host.files import read_json
 
-__all__ = ["PHENOTYPE_FILE", "Phenotype", "Schema", "read_phenotype"]
+__all__ = [
+    "DOMAIN_RULE",
+    "PHENOTYPE_FILE",
+    "SCHEMAS",
+    "Phenotype",
+    "Schema",
+    "read_fields",
+    "read_phenotype",
+    "refuse",
+    "required_problems",
+    "shown",
+    "to_phenotype",
+]
 
 PHENOTYPE_FILE: Final = "phenotype.json"
 
@@ -29,9 +40,10 @@ Schema = dict[str, object] | bool
 _LARGEST_INTEGER: Final = 2**53 - 1
 """Beyond it two numbers have the same RFC 8785 text, and two genes could have the same id."""
 _MAX_DEPTH: Final = 100
-_SCHEMAS: Final = ("inputSchema", "outputSchema")
+SCHEMAS: Final = ("inputSchema", "outputSchema")
+DOMAIN_RULE: Final = "lower-case words of letters and digits joined by dots, such as format.code"
 _RULES: Final = (
-    ("domain", contract.DOMAIN_PATTERN, "lower-case words of letters and digits joined by dots, such as format.code"),
+    ("domain", contract.DOMAIN_PATTERN, DOMAIN_RULE),
     ("version", contract.VERSION_PATTERN, "a version of three numbers, such as 1.0.0 or 1.0.0-beta.1"),
 )
 
@@ -49,85 +61,73 @@ class Phenotype:
     fields: Mapping[str, object]
     """The document as it was read."""
 
-    def check_schemas(self, where: Path) -> None:
-        """Refuse schemas that are not JSON Schema; draft 7 is meant where `$schema` names none.
-
-        Slower than the rest (it loads a validator), so only compiling asks for it.
-        Raises `GeneError` with code `PHENOTYPE`.
-        """
-        from jsonschema import Draft7Validator, SchemaError  # noqa: PLC0415 - 40 ms that no run needs
-        from jsonschema.validators import validator_for  # noqa: PLC0415
-
-        errors = []
-        for name, schema in zip(_SCHEMAS, (self.input_schema, self.output_schema), strict=True):
-            draft = schema.get("$schema", "") if isinstance(schema, dict) else ""
-            if not _is_uri(draft):
-                errors.append(f"{name}['$schema'] must be a URI, not {_shown(draft)}")
-                continue
-            try:
-                validator_for(schema, default=Draft7Validator).check_schema(schema)
-            except SchemaError as error:
-                place = "".join(f"[{part!r}]" for part in error.absolute_path)
-                errors.append(f"{name}{place} is not JSON Schema: {error.message}")
-        _refuse(where, errors)
-
 
 def read_phenotype(folder: Path) -> Phenotype:
-    """Read the phenotype of the gene in `folder`.
+    """Read the phenotype of the gene in `folder`, as far as running it needs.
 
     Raises `GeneError` with code `PHENOTYPE` that names every field that is wrong, and
     what it may be.
     """
+    fields = read_fields(folder)
+    refuse(folder, required_problems(fields))
+    return to_phenotype(fields)
+
+
+def read_fields(folder: Path) -> dict[str, object]:
+    """Return the members of a gene's `phenotype.json`, unchecked. Raises `GeneError` with code `PHENOTYPE`."""
     where = folder / PHENOTYPE_FILE
     fields = read_json(where, _error)
     if not isinstance(fields, dict):
         message = f"{where} must be a JSON object"
         raise _error(message)
-    errors = [f"{name} is missing" for name in ("domain", "version", *_SCHEMAS) if name not in fields]
+    return fields
+
+
+def required_problems(fields: Mapping[str, object]) -> list[str]:
+    """Return all that is wrong with the fields this host runs by."""
+    problems = [f"{name} is missing" for name in ("domain", "version", *SCHEMAS) if name not in fields]
     for name, pattern, rule in _RULES:
         value = fields.get(name)
         if name in fields and not (isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII)):
-            errors.append(f"{name} must be {rule}, not {_shown(value)}")
-    for name in _SCHEMAS:
+            problems.append(f"{name} must be {rule}, not {shown(value)}")
+    for name in SCHEMAS:
         value = fields.get(name)
         if name in fields and not isinstance(value, dict | bool):
-            errors.append(f"{name} must be a JSON Schema, an object or true or false, not {_shown(value)}")
+            problems.append(f"{name} must be a JSON Schema, an object or true or false, not {shown(value)}")
         else:
-            errors.extend(_not_canonical(value, name))
+            problems.extend(_not_canonical(value, name))
     created = fields.get("createdAt")
-    created_ms = _milliseconds(created)
-    if created is not None and created_ms is None:
-        errors.append(f"createdAt must be milliseconds since 1970 or ISO 8601 text, not {_shown(created)}")
-    _refuse(where, errors)
+    if created is not None and _milliseconds(created) is None:
+        problems.append(f"createdAt must be milliseconds since 1970 or ISO 8601 text, not {shown(created)}")
+    return problems
+
+
+def to_phenotype(fields: Mapping[str, object]) -> Phenotype:
+    """Return the phenotype of fields in which `required_problems` found none."""
     return Phenotype(
         domain=cast("str", fields["domain"]),
         version=cast("str", fields["version"]),
         input_schema=cast("Schema", fields["inputSchema"]),
         output_schema=cast("Schema", fields["outputSchema"]),
-        created_ms=created_ms,
+        created_ms=_milliseconds(fields.get("createdAt")),
         fields=fields,
     )
 
 
-_error = partial(GeneError, code="PHENOTYPE")
-
-
-def _refuse(where: Path, errors: list[str]) -> None:
-    if errors:
-        message = f"{where}: {'; '.join(errors)}"
+def refuse(folder: Path, problems: list[str]) -> None:
+    """Raise `GeneError` with code `PHENOTYPE` if there are problems, naming all of them."""
+    if problems:
+        message = f"{folder / PHENOTYPE_FILE}: {'; '.join(problems)}"
         raise _error(message)
 
 
-def _is_uri(value: object) -> bool:
-    try:
-        return isinstance(value, str) and urlsplit(value) is not None
-    except ValueError:
-        return False
-
-
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Return a JSON value in a line's worth of text."""
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 - a line's worth
+
+
+_error = partial(GeneError, code="PHENOTYPE")
 
 
 def _milliseconds(value: object) -> int | None:

@@ -22,12 +22,15 @@ __all__ = [
     "HOST_FUNCTIONS",
     "Section",
     "Source",
+    "SourceFile",
     "code_digest",
     "list_sections",
     "read_source",
+    "read_u32",
     "rotifer_section_names",
     "stamp",
     "without_rotifer_sections",
+    "write_u32",
 ]
 
 _MAGIC: Final = b"\0asm\1\0\0\0"
@@ -63,15 +66,22 @@ class Section(NamedTuple):
     end: int
 
 
-class Source(msgspec.Struct, frozen=True):
+class SourceFile(msgspec.Struct, frozen=True):
+    """A file that an artefact was compiled from."""
+
+    base: Literal["gene", "project"] | None
+    """The folder `file` is relative to; None when the file lay outside the project."""
+    file: str | None
+    sha256: str
+    """Lower-case hex digest of the file's bytes."""
+
+
+class Source(SourceFile, frozen=True, kw_only=True):
     """What an artefact was compiled from, as `rotifer.source` records it."""
 
     v: int
-    base: Literal["gene", "project"] | None
-    """The folder `file` is relative to; None when the source lay outside the project."""
-    file: str | None
-    sha256: str
-    """Lower-case hex digest of the source file's bytes."""
+    bundled: tuple[SourceFile, ...] = ()
+    """What a script was bundled with."""
 
 
 def list_sections(wasm: bytes) -> list[Section]:
@@ -86,14 +96,14 @@ def list_sections(wasm: bytes) -> list[Section]:
     sections = []
     start = len(_MAGIC)
     while start < len(wasm):
-        size, payload = _read_u32(wasm, start + 1, len(wasm))
+        size, payload = read_u32(wasm, start + 1, len(wasm))
         end = payload + size
         if end > len(wasm):
             message = f"the section at byte {start} ends {end - len(wasm)} bytes beyond the module"
             raise BadModuleError(message)
         name = None
         if wasm[start] == _CUSTOM:
-            length, text = _read_u32(wasm, payload, end)
+            length, text = read_u32(wasm, payload, end)
             payload = text + length
             name = _read_name(wasm, text, payload, end)
         sections.append(Section(wasm[start], name, start, payload, end))
@@ -152,7 +162,7 @@ def stamp(wasm: bytes, phenotype: Phenotype, source: Source) -> bytes:
             "fuel_per_memory_page": 0,
             "fuel_per_host_call": contract.CALL_BASE_FUEL,
         },
-        "rotifer.source": msgspec.structs.asdict(source),
+        "rotifer.source": msgspec.to_builtins(source),
     }
     return without_rotifer_sections(wasm) + b"".join(
         _custom_section(name, msgpack.packb(content)) for name, content in contents.items()
@@ -209,8 +219,8 @@ def _phenotype_section(phenotype: Phenotype) -> dict[str, object]:
 
 def _custom_section(name: str, content: bytes) -> bytes:
     text = name.encode()
-    body = _write_u32(len(text)) + text + content
-    return bytes((_CUSTOM,)) + _write_u32(len(body)) + body
+    body = write_u32(len(text)) + text + content
+    return bytes((_CUSTOM,)) + write_u32(len(body)) + body
 
 
 def _unpack(name: str, content: bytes) -> dict[str, object]:
@@ -236,8 +246,11 @@ def _read_name(wasm: bytes, start: int, end: int, limit: int) -> str:
         raise BadModuleError(message) from error
 
 
-def _read_u32(wasm: bytes, at: int, limit: int) -> tuple[int, int]:
-    """Read an unsigned LEB128 number below 2**32 that ends before `limit`; return it and where it ends."""
+def read_u32(wasm: bytes, at: int, limit: int) -> tuple[int, int]:
+    """Read an unsigned LEB128 number below 2**32 that ends before `limit`; return it and where it ends.
+
+    Raises `BadModuleError`.
+    """
     value = 0
     for index, byte in enumerate(wasm[at : min(at + _MAX_LEB_BYTES, limit)]):
         value |= (byte & 0x7F) << (7 * index)
@@ -249,7 +262,8 @@ def _read_u32(wasm: bytes, at: int, limit: int) -> tuple[int, int]:
     raise BadModuleError(message)
 
 
-def _write_u32(value: int) -> bytes:
+def write_u32(value: int) -> bytes:
+    """Return a number as unsigned LEB128."""
     out = bytearray()
     while value >= 0x80:  # noqa: PLR2004 - the continuation bit
         out.append(value & 0x7F | 0x80)

@@ -12,12 +12,25 @@ from rotifer_host import contract
 from rotifer_host.errors import GeneError
 from rotifer_host.files import is_file
 
-__all__ = ["ARTEFACT_FILE", "RESULT_FILE", "compile_command", "default_source", "how_to_build", "read_module_file"]
+__all__ = [
+    "ARTEFACT_FILE",
+    "RESULT_FILE",
+    "SCRIPTS",
+    "compile_command",
+    "default_source",
+    "entry_of",
+    "how_to_build",
+    "is_script",
+    "read_module_file",
+]
 
 ARTEFACT_FILE: Final = "gene.ir.wasm"
 RESULT_FILE: Final = ".compile-result.json"
 
-_DEFAULT_SOURCES: Final = ("gene.wasm", "gene.wat")
+SCRIPTS: Final = ("index.ts", "index.js", "index.mjs")
+"""A gene's TypeScript or JavaScript, which runs on Node.js where it is not compiled."""
+_MODULES: Final = ("gene.wasm", "gene.wat")
+_SCRIPT_SUFFIXES: Final = (".ts", ".js", ".mjs")
 _BUILD_COMMANDS: Final = (
     ("Cargo.toml", "cargo build --release --target wasm32-unknown-unknown"),
     ("asconfig.json", "npx asc assembly/index.ts -o gene.wasm -O2"),
@@ -35,12 +48,30 @@ _BUILD_COMMANDS: Final = (
     ("*.rs", "rustc --target wasm32-unknown-unknown --crate-type cdylib -O -o gene.wasm {file}"),
     ("*.c", "clang --target=wasm32 -Os -ffreestanding -mbulk-memory -nostdlib -Wl,--no-entry -o gene.wasm {file}"),
 )
-_SCRIPTS: Final = ("index.ts", "index.js", "index.mjs")
 
 
 def default_source(folder: Path) -> Path | None:
-    """Return what compiling uses when no file is given: `gene.wasm`, else `gene.wat`, else None. Raises `GeneError`."""
-    return next((path for name in _DEFAULT_SOURCES if is_file(path := folder / name, GeneError)), None)
+    """Return what compiling uses when no file is given, None when nothing is there. Raises `GeneError`.
+
+    It is the first of `gene.wasm`, `gene.wat`, `index.ts`, `index.js` and `index.mjs`.
+    """
+    name = next((name for name in _MODULES if is_file(folder / name, GeneError)), None) or entry_of(folder)
+    return None if name is None else folder / name
+
+
+def entry_of(folder: Path) -> str | None:
+    """Return which file of a gene's folder Node.js would run: the first of `SCRIPTS`; None when there is none.
+
+    An `index.ts` beside `asconfig.json` is AssemblyScript. Raises `GeneError`.
+    """
+    if is_file(folder / "asconfig.json", GeneError):
+        return None
+    return next((name for name in SCRIPTS if is_file(folder / name, GeneError)), None)
+
+
+def is_script(source: Path) -> bool:
+    """Tell whether this is TypeScript or JavaScript, by its name."""
+    return source.suffix in _SCRIPT_SUFFIXES
 
 
 def how_to_build(folder: Path) -> str:
@@ -53,10 +84,7 @@ def how_to_build(folder: Path) -> str:
             if "gene.wasm" in build:
                 return f"in {folder} type `{build}`, then `rotifer compile {name}`"
             return f"in {folder} type `{build}`, then `rotifer compile {name} --wasm FILE` with the .wasm file it made"
-    scripts = [script for script in _SCRIPTS if is_file(folder / script, GeneError)]
-    if scripts:
-        return f"{scripts[0]} has to be built to WebAssembly first; then type `rotifer compile {name} --wasm FILE`"
-    return f"put gene.wasm or gene.wat into {folder}, or type `rotifer compile {name} --wasm FILE`"
+    return f"put gene.wasm, gene.wat or index.ts into {folder}, or type `rotifer compile {name} --wasm FILE`"
 
 
 def compile_command(folder: Path, project: Path, source: Path | None) -> str:
