@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from rotifer_host.errors import AccessDeniedError
     from rotifer_host.memory import AgentMemory, Caller
+    from rotifer_host.modules import Granted
     from rotifer_host.sandbox import Run
 
-__all__ = ["MEMORY_CALLS", "MemoryAccess", "NoMemory", "memory_functions"]
+__all__ = ["MEMORY_CALLS", "MemoryAccess", "NoMemory", "memory_functions", "require_memory"]
 
 MEMORY_CALLS: Final = ("readMemory", "writeMemory", "queryMemory", "deleteMemory")
 
@@ -30,6 +31,8 @@ class MemoryAccess(NamedTuple):
 
     memory: AgentMemory
     caller: Caller
+    granted: Granted | None = None
+    """What host modules may know of the agent; None where none is granted."""
 
 
 class NoMemory(NamedTuple):
@@ -43,12 +46,13 @@ def memory_functions() -> tuple[ExchangeFunction, ...]:
     """Return `readMemory`, `writeMemory`, `queryMemory` and `deleteMemory` of module `rotifer`."""
     handlers = ((_read, _read_unchanged_until), (_write, None), (_query, None), (_delete, None))
     return tuple(
-        ExchangeFunction("rotifer", name, partial(_require_memory, name), *handler)
+        ExchangeFunction("rotifer", name, partial(require_memory, name), *handler)
         for name, handler in zip(MEMORY_CALLS, handlers, strict=True)
     )
 
 
-def _require_memory(call: str, run: Run) -> None:
+def require_memory(call: str, run: Run) -> None:
+    """Refuse a gene that has no agent or no v2 id, whatever it asks: the guard of every call about memory."""
     if isinstance(run.services, NoMemory):
         raise run.services.refuse(call)
 

@@ -8,19 +8,34 @@ import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from rotifer_host import contract
+from rotifer_host.agent.composition import Composition
+from rotifer_host.agent.composition_reader import CompositionError, read_composition
 from rotifer_host.clock import Clock, rfc3339
 from rotifer_host.errors import AgentError, UsageError
 from rotifer_host.files import read_json, write_atomic
 from rotifer_host.lock import FileLock, Patience
 from rotifer_host.memory.entry import DEFAULT_DATA_POLICY, DataPolicy
 from rotifer_host.text import quoted
+from rotifer_host.turn_memory.sources import DiarySetting, MemorySource, Runtime, TurnMemory, read_turn_memory
 
-__all__ = ["AgentRecord", "Composition", "check_name", "create_agent", "find_agent", "list_agents", "read_data_policy"]
+__all__ = [
+    "AgentRecord",
+    "Composition",
+    "check_name",
+    "create_agent",
+    "find_agent",
+    "list_agents",
+    "parse_record",
+    "read_data_policy",
+    "read_turn_memory_file",
+    "turn_memory_fields",
+    "write_record",
+]
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _POLICY_RULES: Final[dict[str, str]] = {
@@ -28,12 +43,6 @@ _POLICY_RULES: Final[dict[str, str]] = {
     "autoDeleteOnTermination": "true or false",
     "anonymizationSupported": "true or false",
 }
-
-
-class Composition(msgspec.Struct, frozen=True):
-    """How an agent's genes are composed."""
-
-    type: Literal["Single", "Seq"]
 
 
 class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +54,10 @@ class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     state: Literal["Created", "Active", "Terminated"] = "Active"
     genome: list[str]
-    """Names of its genes in the order they run; at least one, and in a `Seq` the same one more than once if need be."""
+    """Names of its genes, at least one; in a `Seq` in the order they run, the same one more than once if need be."""
     composition: Composition
+    exclusive: bool = False
+    """Whether its runs take turns."""
     strategy: str = "manual"
     createdAt: str  # noqa: N815 - the names in the file
     """RFC 3339, UTC, milliseconds."""
@@ -54,6 +65,29 @@ class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
     memoryQuota: Annotated[int, msgspec.Meta(ge=1, le=contract.MAX_QUOTA_BYTES)] = contract.DEFAULT_QUOTA_BYTES  # noqa: N815
     """Bytes."""
     dataPolicy: DataPolicy = DEFAULT_DATA_POLICY  # noqa: N815
+    grants: dict[str, dict[str, Any]] = {}
+    """The host modules its genes may import from, by name, each with its settings."""
+    memoryRuntime: Runtime | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
+    memorySources: list[MemorySource] | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
+    diary: DiarySetting | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def turn_memory(self) -> TurnMemory | None:
+        """What it is told before a run and keeps after one, None for nothing."""
+        if self.memoryRuntime is msgspec.UNSET or self.memorySources is msgspec.UNSET:
+            return None
+        diary = None if self.diary is msgspec.UNSET else self.diary
+        return TurnMemory(memoryRuntime=self.memoryRuntime, memorySources=self.memorySources, diary=diary)
+
+    @property
+    def diary_writer(self) -> tuple[str, ...]:
+        """The gene that writes its diary, if it has one."""
+        return () if self.diary is msgspec.UNSET else (self.diary.generator,)
+
+    @property
+    def all_genes(self) -> tuple[str, ...]:
+        """Every gene that acts in its memory: the genome, and what writes its diary."""
+        return (*self.genome, *self.diary_writer)
 
 
 def check_name(name: str, what: str) -> None:
@@ -75,24 +109,23 @@ def create_agent(  # noqa: PLR0913 - all that is asked when an agent is made
     folder: Path,
     name: str,
     genome: Sequence[str],
+    composition: Composition,
     *,
     lock: FileLock,
     patience: Patience,
     clock: Clock,
-    composition: str | None = None,
+    exclusive: bool = False,
     memory_quota: int = contract.DEFAULT_QUOTA_BYTES,
     data_policy: DataPolicy = DEFAULT_DATA_POLICY,
+    grants: dict[str, dict[str, Any]] | None = None,
+    turn_memory: TurnMemory | None = None,
 ) -> AgentRecord:
     """Make an agent with a name of its own; `lock` keeps two processes from taking the same one.
 
-    One gene is composed as `Single`, more as `Seq` unless said otherwise. Raises
-    `UsageError` for arguments that do not fit, and `AgentError`: `AGENT_EXISTS`, or
-    when a record in the way cannot be read, so that nobody knows its name.
+    Raises `UsageError` for arguments that do not fit, and `AgentError`: `AGENT_EXISTS`,
+    or when a record in the way cannot be read, so that nobody knows its name.
     """
     check_name(name, "agent")
-    if not genome:
-        message = f"agent {name} needs at least one gene"
-        raise UsageError(message)
     if type(memory_quota) is not int or not 0 < memory_quota <= contract.MAX_QUOTA_BYTES:
         message = f"memory quota must be from 1 to {contract.MAX_QUOTA_BYTES} whole bytes, not {memory_quota!r}"
         raise UsageError(message)
@@ -100,18 +133,20 @@ def create_agent(  # noqa: PLR0913 - all that is asked when an agent is made
         message = f"data policy must be a DataPolicy, not {data_policy!r}"
         raise UsageError(message)
     _data_policy(msgspec.structs.asdict(data_policy), partial(_wrong, UsageError, "data policy: "))
-    kind = _default_composition(genome) if composition is None else composition
-    problem = _composition_problem(kind, genome)
-    if problem:
-        raise UsageError(problem)
+    if not isinstance(exclusive, bool):
+        message = f"exclusive must be true or false, not {exclusive!r}"
+        raise UsageError(message)
     record = AgentRecord(
         id=str(uuid.uuid4()),
         name=name,
         genome=list(genome),
-        composition=msgspec.convert({"type": kind}, Composition),
+        composition=composition,
+        exclusive=exclusive,
         createdAt=rfc3339(clock.now_ms()),
         memoryQuota=memory_quota,
         dataPolicy=data_policy,
+        grants={} if grants is None else grants,
+        **turn_memory_fields(turn_memory),
     )
     try:
         with lock.held(patience):
@@ -120,12 +155,23 @@ def create_agent(  # noqa: PLR0913 - all that is asked when an agent is made
                 raise AgentError(
                     message, code="AGENT_EXISTS", help="choose another name; `rotifer agent list` shows those taken"
                 )
-            text = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
-            write_atomic(folder / f"{record.id}.json", text, mode=0o600)
+            write_record(folder, record)
     except OSError as error:
         message = f"cannot write the agent's record into {folder}: {error.strerror}"
         raise AgentError(message) from error
     return record
+
+
+def turn_memory_fields(turn_memory: TurnMemory | None) -> dict[str, Any]:
+    """Return the fields of a record that say what turn memory an agent has, left out where there is nothing."""
+    fields = {name: getattr(turn_memory, name, None) for name in TurnMemory.__struct_fields__}
+    return {name: msgspec.UNSET if value is None else value for name, value in fields.items()}
+
+
+def write_record(folder: Path, record: AgentRecord) -> None:
+    """Write a record, in place of the one with its id, under the lock of all records. Raises `OSError`."""
+    text = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+    write_atomic(folder / f"{record.id}.json", text, mode=0o600)
 
 
 def find_agent(folder: Path, name: str) -> AgentRecord:
@@ -182,6 +228,17 @@ def read_data_policy(path: Path) -> DataPolicy:
     return _data_policy(document, partial(_wrong, UsageError, f"{path}: "))
 
 
+def read_turn_memory_file(path: Path) -> dict[str, Any]:
+    """Read the file given as `--turn-memory`, as `read_turn_memory` takes it.
+
+    Raises `UsageError`, naming everything that is wrong and what it may be.
+    """
+    document: Any = read_json(path, UsageError)
+    read_turn_memory(document, partial(_wrong, UsageError, f"{path}: "))
+    found: dict[str, Any] = document
+    return found
+
+
 def _data_policy(document: object, fail: Callable[[list[str]], Exception]) -> DataPolicy:
     if not isinstance(document, dict):
         raise fail([f"a data policy must be an object with the fields {', '.join(_POLICY_RULES)}"])
@@ -206,46 +263,49 @@ def _wrong(error: Callable[[str], Exception], where: str, problems: list[str]) -
     return error(f"{where}{'; '.join(problems)}")
 
 
-def _default_composition(genome: Sequence[object]) -> str:
-    return "Single" if len(genome) == 1 else "Seq"
-
-
-def _composition_problem(kind: object, genome: Sequence[object]) -> str | None:
-    if kind not in contract.COMPOSITIONS:
-        return f"composition {kind} is not one this host runs: {', '.join(contract.COMPOSITIONS)}"
-    if kind == "Single" and len(genome) > 1:
-        return f"composition Single runs one gene, not {len(genome)}"
-    return None
-
-
 def _read_record(path: Path) -> AgentRecord:
-    document = read_json(path, AgentError)
-    fail = partial(_wrong, AgentError, f"{path}: ")
+    record = parse_record(read_json(path, AgentError), str(path))
+    if record.id != path.stem:
+        message = f"{path}: id must be the file's name, not {record.id}"
+        raise AgentError(message)
+    return record
+
+
+def _composition(document: object, genome: list[Any], fail: Callable[[list[str]], Exception]) -> Composition:
+    if not genome:  # never filled from the composition: both are in the record
+        raise fail(["genome is empty"])
+    try:
+        composition, _ = read_composition(document, genome)
+    except CompositionError as error:
+        raise fail(error.problems) from error
+    return composition
+
+
+def parse_record(document: object, where: str) -> AgentRecord:
+    """Return the record a JSON value stands for; `where` it comes from begins the message of each `AgentError`."""
+    fail = partial(_wrong, AgentError, f"{where}: ")
     if not isinstance(document, dict):
         raise fail(["an agent's record must be a JSON object"])
     version = document.get("v", contract.FORMAT_VERSION)
     if type(version) is not int or version != contract.FORMAT_VERSION:
         raise fail([f"v is {json.dumps(version)}; this host reads format version {contract.FORMAT_VERSION}"])
     genome = document.get("genome")
-    composition = document.get("composition")
     if isinstance(genome, list):
-        kind = composition.get("type") if isinstance(composition, dict) else composition
-        kind = _default_composition(genome) if composition is None else kind
-        problem = "genome is empty" if not genome else _composition_problem(kind, genome)
-        if problem:
-            raise fail([problem])
-        document["composition"] = {"type": kind}
+        document["composition"] = _composition(document.get("composition"), genome, fail)
     if "dataPolicy" in document:
         document["dataPolicy"] = _data_policy(
             document["dataPolicy"], lambda errors: fail([f"dataPolicy: {'; '.join(errors)}"])
         )
+    turn_memory = {name: document[name] for name in TurnMemory.__struct_fields__ if name in document}
+    if turn_memory:
+        read_turn_memory(turn_memory, fail)
     try:
         record = msgspec.convert(document, AgentRecord)
     except msgspec.ValidationError as error:
         raise fail([str(error)]) from error
-    if record.id != path.stem:
-        raise fail([f"id must be the file's name, not {record.id}"])
-    for gene in record.genome:  # names become paths; an agent's name does not, and may be older than the rule
+    if not _ID.fullmatch(record.id):
+        raise fail([f"id must be a UUID in lower-case hex digits, not {quoted(record.id)}"])
+    for gene in record.all_genes:  # they become paths; an agent's name does not, and may be older
         try:
             check_name(gene, "gene")
         except UsageError as error:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from rotifer_host import contract
+from rotifer_host.turn_memory.report import TurnReport
 
 __all__ = ["CallReport", "GeneReport", "RunError", "RunResult", "Status"]
 
@@ -28,6 +29,10 @@ class RunError(msgspec.Struct, frozen=True):
     message: str
     backtrace: tuple[str, ...] = ()
     """The guest's frames by function name, innermost first; empty where there is none."""
+
+    def to_json(self) -> dict[str, str]:
+        """Return it as it stands in the run document."""
+        return {"code": self.code, "message": self.message}
 
 
 class CallReport(msgspec.Struct, frozen=True):
@@ -59,6 +64,8 @@ class GeneReport(msgspec.Struct, frozen=True):
     expired: int
     log: str
     stderr: str
+    error: RunError | None = None
+    """Why the gene did not end `ok`; not always the run's error: another branch may have given the output."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the gene's part of the run document."""
@@ -84,6 +91,7 @@ class GeneReport(msgspec.Struct, frozen=True):
             "expired": self.expired,
             "log": self.log,
             "stderr": self.stderr,
+            "error": None if self.error is None else self.error.to_json(),
         }
 
 
@@ -101,6 +109,14 @@ class RunResult(msgspec.Struct, frozen=True):
     """How host calls reached Python: `native`, `raw` or `plain`."""
     duration_ms: float
     genes: tuple[GeneReport, ...] = ()
+    """In the order of their places in the composition, whatever the order they ended in; only those that ran.
+
+    After them the gene that writes the diary, when it did.
+    """
+    warnings: tuple[str, ...] = ()
+    """What was not as asked for: genes of a `Par` that ran one after another."""
+    turn: TurnReport | None = None
+    """What the agent's turn memory did, None where it has none."""
 
     @property
     def exit_status(self) -> int:
@@ -113,11 +129,13 @@ class RunResult(msgspec.Struct, frozen=True):
             "v": contract.FORMAT_VERSION,
             "status": self.status,
             "output": self.output,
-            "error": None if self.error is None else {"code": self.error.code, "message": self.error.message},
+            "error": None if self.error is None else self.error.to_json(),
             "agent": self.agent,
             "agentId": self.agent_id,
             "composition": self.composition,
             "callPath": self.call_path,
             "durationMs": round(self.duration_ms, 3),
             "genes": [gene.to_json() for gene in self.genes],
+            "warnings": list(self.warnings),
+            "turn": None if self.turn is None else self.turn.to_json(),
         }

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from rotifer_host import contract
-from rotifer_host.cli.common import Command, Group, Session, limit_options, size
+from rotifer_host.cli.agent_explain import explain
+from rotifer_host.cli.agent_genes import set_genes
+from rotifer_host.cli.agent_grant import grant, read_grant_options
+from rotifer_host.cli.agent_transfer import export, import_
+from rotifer_host.cli.agent_turn_memory import turn_memory
+from rotifer_host.cli.common import Group, Session, limit_options, size
+from rotifer_host.cli.composition_options import read_composition_options
+from rotifer_host.cli.genes_option import GenesCommand, gene_names
 from rotifer_host.cli.memory import memory
 from rotifer_host.cli.output import print_document, print_error, print_note, print_text, working
 from rotifer_host.cli.record_option import record_options, recorder, tell_recorded
+from rotifer_host.cli.report_option import report_of, report_option, tell_reported
 from rotifer_host.cli.run_input import read_input
 from rotifer_host.cli.run_report import show_run
 from rotifer_host.cli.table import print_table
@@ -30,44 +38,15 @@ def agent() -> None:
     """Make, list and run agents, and look after their memory."""
 
 
-class _CreateCommand(Command):
-    """`agent create`, whose --genes takes one or more arguments."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _repeat_option("--genes", args))
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return the order that works: a NAME after --genes would be taken for a gene."""
-        del ctx
-        return ["NAME", "--genes GENE...", "[OPTIONS]"]
-
-
-def _repeat_option(option: str, args: Sequence[str]) -> list[str]:
-    """Return `--genes a b --x` as `--genes a --genes b --x`: click's options take a fixed number of values."""
-    spread: list[str] = []
-    values = None  # how many the option in progress has got
-    for index, arg in enumerate(args):
-        if arg == "--":
-            return [*spread, *args[index:]]
-        if arg == option:
-            values = 0
-            continue
-        if arg.startswith("-"):
-            values = 1 if arg.startswith(f"{option}=") else None
-        elif values is not None:
-            values += 1
-            spread.append(option)
-        spread.append(arg)
-    return spread
-
-
 @agent.command(
     "create",
-    cls=_CreateCommand,
+    cls=GenesCommand,
     examples=[
         "rotifer agent create my-agent --genes hello",
-        "rotifer agent create team --genes hello counter --composition Seq --memory-quota 50MB",
-        "rotifer agent create careful --genes hello,counter --data-policy policy.json",
+        "rotifer agent create team --genes hello counter --composition Par --merge concat --memory-quota 50MB",
+        "rotifer agent create nested --composition @composition.json --exclusive",
+        "rotifer agent create careful --genes hello,counter --data-policy policy.json --grant json,markdown",
+        "rotifer agent create friend --genes hello --turn-memory turn-memory.json",
     ],
 )
 @click.argument("name")
@@ -75,14 +54,34 @@ def _repeat_option(option: str, args: Sequence[str]) -> list[str]:
     "--genes",
     "genes",
     multiple=True,
-    required=True,
     metavar="GENE...",
-    help="Its genes, in order: separated by spaces or commas, or the option repeated.",
+    help="Its genes, in order: separated by spaces or commas, or the option repeated. Not needed with --composition "
+    "@FILE.",
 )
 @click.option(
     "--composition",
-    type=click.Choice(contract.COMPOSITIONS),
-    help="How the genes work together; Single for one gene and Seq, each on the output of the one before, for more.",
+    metavar="KIND|@FILE",
+    help=f"How the genes work together: {', '.join(contract.COMPOSITIONS)}, or a JSON file for any nesting of these. "
+    "When left out Single for one gene, and Seq, each on the output of the one before, for more.",
+)
+@click.option(
+    "--merge",
+    "--par-merge",
+    "merge",
+    type=click.Choice(contract.MERGES),
+    help="What --composition Par gives: the output of the first branch that ends ok (when left out), an array of all, "
+    "or one object of all.",
+)
+@click.option(
+    "--predicate",
+    metavar="JSON|@FILE",
+    help="When --composition Cond takes its first gene, and not the second: "
+    """'{"field": "type", "op": "Eq", "value": "primary"}' when left out.""",
+)
+@click.option(
+    "--exclusive",
+    is_flag=True,
+    help="Its runs take turns, those of other processes too: for genes that read, add and write.",
 )
 @click.option(
     "--memory-quota",
@@ -96,6 +95,20 @@ def _repeat_option(option: str, args: Sequence[str]) -> list[str]:
     metavar="FILE",
     help="JSON of what its entries may ask for: maxRetentionDays, autoDeleteOnTermination, anonymizationSupported.",
 )
+@click.option(
+    "--grant",
+    "granted",
+    multiple=True,
+    metavar="MODULE[=JSON|@FILE]",
+    help="Host modules its genes may use, such as json: separated by commas, or the option repeated; with settings, "
+    "one at a time.",
+)
+@click.option(
+    "--turn-memory",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="JSON of what it is told before a run and keeps after one: memoryRuntime, memorySources, diary.",
+)
 @click.pass_obj
 def create(  # noqa: PLR0913 - click passes each option by name
     session: Session,
@@ -103,16 +116,34 @@ def create(  # noqa: PLR0913 - click passes each option by name
     *,
     genes: Sequence[str],
     composition: str | None,
+    merge: str | None,
+    predicate: str | None,
+    exclusive: bool,
     memory_quota: int | None,
     data_policy: Path | None,
+    granted: Sequence[str],
+    turn_memory: Path | None,
 ) -> None:
     """Make the agent NAME of compiled or uncompiled genes of this project."""
-    from rotifer_host.agent.record import read_data_policy  # noqa: PLC0415 - `rotifer --help` needs none of it
+    from rotifer_host.agent.record import (  # noqa: PLC0415 - `rotifer --help` needs none of it
+        read_data_policy,
+        read_turn_memory_file,
+    )
 
-    names = [gene for part in genes for gene in part.replace(",", " ").split()]
+    names = gene_names(genes)
+    if not names and not (composition or "").startswith("@"):
+        raise click.MissingParameter(ctx=click.get_current_context(), param_type="option", param_hint="'--genes'")
+    composed = read_composition_options(session, composition, merge=merge, predicate=predicate)
     policy = None if data_policy is None else read_data_policy(session.directory / data_policy)
     made = session.project().create_agent(
-        name, names, composition=composition, memory_quota=memory_quota, data_policy=policy
+        name,
+        names,
+        composition=composed,
+        exclusive=exclusive,
+        memory_quota=memory_quota,
+        data_policy=policy,
+        grants=read_grant_options(session, granted),
+        turn_memory=None if turn_memory is None else read_turn_memory_file(session.directory / turn_memory),
     )
     if session.json:
         print_document(_agent_document(made))
@@ -121,8 +152,10 @@ def create(  # noqa: PLR0913 - click passes each option by name
         f"made the agent {made.name}\n"
         f"  id           {made.id}\n"
         f"  genes        {' '.join(made.genome)}\n"
-        f"  composition  {made.composition}\n"
+        f"  composition  {_composition(made)}\n"
         f"  quota        {format_size(made.quota)}"
+        + (f"\n  granted      {' '.join(made.grants)}" if made.grants else "")
+        + (f"\n  turn memory  {made.turn_memory['memoryRuntime']}" if made.turn_memory else "")
     )
 
 
@@ -142,10 +175,19 @@ def list_(session: Session) -> int:
     if not agents:
         print_note("no agents yet: rotifer agent create NAME --genes GENE")
         return status
+    some_granted = any(each.grants for each in agents)
     print_table(
-        ("agent", "composition", "genes", "quota>", "made", "id"),
+        ("agent", "composition", "genes", *(["granted"] if some_granted else []), "quota>", "made", "id"),
         [
-            (each.name, each.composition, " ".join(each.genome), format_size(each.quota), each.created_at, each.id)
+            (
+                each.name,
+                _composition(each),
+                " ".join(each.genome),
+                *([" ".join(each.grants)] if some_granted else []),
+                format_size(each.quota),
+                each.created_at,
+                each.id,
+            )
             for each in agents
         ],
         shorten=("id",),
@@ -159,12 +201,13 @@ def list_(session: Session) -> int:
         """rotifer agent run my-agent --input '{"name": "Ada"}'""",
         "rotifer agent run my-agent --input @request.json --json",
         "rotifer agent run my-agent --input @request.json --deadline-ms 500 --max-memory 64MB --durability run",
-        "rotifer agent run my-agent --input @request.json --record run.rec",
+        "rotifer agent run my-agent --input @request.json --record run.rec --report run.html",
     ],
 )
 @click.argument("name")
 @limit_options
 @record_options
+@report_option
 @click.option(
     "--durability",
     type=click.Choice(contract.DURABILITIES),
@@ -186,12 +229,14 @@ def run(  # noqa: PLR0913 - click passes each option by name
     call_path: str | None,
     record: Path | None,
     without_module: bool,
+    report: Path | None,
 ) -> int:
     """Run the agent NAME on one input and show its output, and what the run cost."""
     limits = Limits(fuel=fuel, deadline_ms=deadline_ms, memory_bytes=memory_bytes)
     document = read_input(session, source)
     runner = session.project().agent(name)
     tape = recorder(session, record, without_module=without_module)
+    page = report_of(session, report)
     with working(f"running {name}"):
         result = runner.run(
             document,
@@ -200,9 +245,15 @@ def run(  # noqa: PLR0913 - click passes each option by name
             recompile=recompile,
             call_path=call_path,
             record=tape,
+            report=page,
         )
-    tell_recorded(record)
+    tell_recorded(record if result.genes else None)  # nothing ran of one that missed its turn
+    tell_reported(report)
     return show_run(session, result, limits)
+
+
+def _composition(agent: rotifer_host.Agent) -> str:
+    return f"{agent.composition_text}{', exclusive' if agent.exclusive else ''}"
 
 
 def _agent_document(made: rotifer_host.Agent) -> dict[str, Any]:
@@ -211,9 +262,14 @@ def _agent_document(made: rotifer_host.Agent) -> dict[str, Any]:
         "agentId": made.id,
         "genes": list(made.genome),
         "composition": made.composition,
+        "compositionTree": made.composition_tree,
+        "exclusive": made.exclusive,
         "memoryQuota": made.quota,
+        "grants": made.grants,
+        "turnMemory": made.turn_memory,
         "createdAt": made.created_at,
     }
 
 
-agent.add_command(memory)
+for _command in (set_genes, grant, turn_memory, memory, explain, export, import_):
+    agent.add_command(_command)
