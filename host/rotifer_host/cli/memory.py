@@ -12,10 +12,11 @@ import click
 
 from rotifer_host import contract
 from rotifer_host.cli.common import Group, Session, log_option
+from rotifer_host.cli.memory_stats import show_stats
 from rotifer_host.cli.output import print_document, print_note, print_text, working
-from rotifer_host.cli.table import print_table
+from rotifer_host.cli.table import Cell, print_table
 from rotifer_host.limits import format_size
-from rotifer_host.text import quoted
+from rotifer_host.text import counted, quoted
 
 if TYPE_CHECKING:
     from rotifer_host.memory.entry import Category
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["memory"]
 
 _CATEGORY: Final = click.Choice(contract.CATEGORIES)
+_REACH: Final = {True: "", False: Cell("lost", "yellow"), None: "?"}
 
 
 @click.group(cls=Group, examples=["rotifer agent memory list my-agent"])
@@ -40,7 +42,9 @@ def memory() -> None:
 def list_(session: Session, agent: str, *, category: Category | None) -> None:
     """List the entries of AGENT without their values.
 
-    Entries that have expired are removed first.
+    Entries that have expired are removed first. Those that no gene of the agent can
+    read, change or delete any more, after an upgrade or with other genes, are marked:
+    `lost`, or `?` where it hangs on the v2 id of a gene that is not compiled.
     """
     deployer = session.project().agent(agent).memory()
     with working(f"listing what {agent} remembers"):
@@ -58,6 +62,7 @@ def list_(session: Session, agent: str, *, category: Category | None) -> None:
                         "size": entry.size,
                         "createdBy": entry.created_by,
                         "updatedAt": entry.updated_at,
+                        "reachable": entry.reachable,
                     }
                     for entry in listing.entries
                 ],
@@ -65,15 +70,30 @@ def list_(session: Session, agent: str, *, category: Category | None) -> None:
         )
         return
     if listing.entries:
+        marked = any(entry.reachable is not True for entry in listing.entries)
         print_table(
-            ("key", "category", "size>", "updated", "created by"),
+            ("key", "category", "size>", "updated", "created by", *(("reach",) if marked else ())),
             [
-                (quoted(entry.key), entry.category, format_size(entry.size), entry.updated_at, entry.created_by)
+                (
+                    quoted(entry.key),
+                    entry.category,
+                    format_size(entry.size),
+                    entry.updated_at,
+                    entry.created_by,
+                    *((_REACH[entry.reachable],) if marked else ()),
+                )
                 for entry in listing.entries
             ],
             shorten=("created by",),
         )
-    print_note(f"{_entries(len(listing.entries))}; {format_size(listing.used)} of {format_size(listing.quota)} used")
+    lost = sum(entry.reachable is False for entry in listing.entries)
+    if lost:
+        print_note(
+            f"lost to every gene of {agent}: {counted(lost, 'entry', 'entries')}; "
+            f"`rotifer agent memory delete {agent} --key KEY` clears one"
+        )
+    entries = counted(len(listing.entries), "entry", "entries")
+    print_note(f"{entries}; {format_size(listing.used)} of {format_size(listing.quota)} used")
 
 
 @memory.command(
@@ -101,7 +121,7 @@ def delete(session: Session, agent: str, *, key: str | None, category: Category 
     if session.json:
         print_document({"deleted": deleted})
     else:
-        print_text(f"deleted {_entries(deleted)}")
+        print_text(f"deleted {counted(deleted, 'entry', 'entries')}")
 
 
 @memory.command(
@@ -114,8 +134,9 @@ def delete(session: Session, agent: str, *, key: str | None, category: Category 
 def check(session: Session, agent: str, *, older: tuple[Path, ...]) -> int:
     """Check that the memory of AGENT is sound and that the audit log proves it; changes nothing.
 
-    Counters and indexes must be what the entries say, nothing expired may be served or
-    counted, and every change must have its audit line. Exit status 1 when anything is broken.
+    All pages of the file must be sound, counters and indexes what the entries say, nothing
+    expired may be served or counted, and every change must have its audit line. Exit status
+    1 when anything is broken.
     """
     deployer = session.project().agent(agent).memory()
     with working(f"checking the memory of {agent}"):
@@ -137,9 +158,21 @@ def check(session: Session, agent: str, *, older: tuple[Path, ...]) -> int:
         for problem in found.problems:
             print_text(problem)
         state = "broken" if found.problems else "sound"
-        print_text(f"{agent} is {state}: {_entries(found.entries)}, {len(found.proof.changes):,} changes on record")
+        entries, made = counted(found.entries, "entry", "entries"), counted(len(found.proof.changes), "change")
+        print_text(f"{agent} is {state}: {entries}, {made} on record")
     return contract.EXIT_FAILED if found.problems else contract.EXIT_OK
 
 
-def _entries(count: int) -> str:
-    return f"{count:,} entry" if count == 1 else f"{count:,} entries"
+@memory.command(
+    "stats",
+    examples=["rotifer agent memory stats my-agent", "rotifer agent memory stats my-agent --json"],
+)
+@click.argument("agent")
+@click.pass_obj
+def stats(session: Session, agent: str) -> None:
+    """Show what the memory of AGENT is made of, and which entries would be evicted next; changes nothing."""
+    counted = session.project().agent(agent).memory().stats()
+    if session.json:
+        print_document({"agent": agent, **counted.to_json()})
+    else:
+        show_stats(counted)
