@@ -11,7 +11,7 @@ from rotifer_host.errors import DocumentError, UsageError
 from rotifer_host.limits import format_size
 from rotifer_host.text import quoted
 
-__all__ = ["read_input"]
+__all__ = ["read_bytes", "read_input"]
 
 _HELP = "--input takes JSON text, @FILE for a file, or - for standard input"
 
@@ -24,7 +24,7 @@ def read_input(session: Session, source: str) -> Any:  # noqa: ANN401 - any JSON
     """
     from rotifer_host.sandbox import decode_document  # noqa: PLC0415 - loads the engine
 
-    data = _read_bytes(session, source)
+    data = read_bytes(session, source, "the input", _HELP)
     if not data:
         raise UsageError("the input is not JSON: it is empty", help=_HELP)
     if len(data) > contract.MAX_INPUT_BYTES:
@@ -37,8 +37,11 @@ def read_input(session: Session, source: str) -> Any:  # noqa: ANN401 - any JSON
         raise UsageError(message, help=_HELP) from error
 
 
-def _read_bytes(session: Session, source: str) -> bytes:
-    """Return at most one byte more than is allowed."""
+def read_bytes(session: Session, source: str, what: str, help_text: str | None = None) -> bytes:
+    """Return what a text, `@FILE` or `-` stands for, at most one byte more than an input may have.
+
+    Raises `UsageError`, naming `what`.
+    """
     most = contract.MAX_INPUT_BYTES + 1
     try:
         if source == "-":
@@ -48,6 +51,6 @@ def _read_bytes(session: Session, source: str) -> bytes:
                 return file.read(most)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) else error
-        message = f"cannot read the input from {'standard input' if source == '-' else quoted(source[1:])}: {reason}"
-        raise UsageError(message, help=_HELP) from error
+        message = f"cannot read {what} from {'standard input' if source == '-' else quoted(source[1:])}: {reason}"
+        raise UsageError(message, help=help_text) from error
     return source.encode("utf-8", "surrogateescape")
