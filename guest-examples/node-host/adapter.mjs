@@ -3,8 +3,9 @@
 //   rotifer conformance host --cmd "node guest-examples/node-host/adapter.mjs"
 
 import { createInterface } from "node:readline";
-import { runGene } from "./host.mjs";
+import { Run, runGene } from "./host.mjs";
 import { AgentMemory } from "./memory.mjs";
+import { replay } from "./replay.mjs";
 import { firstMillisecond, Refusal } from "./request.mjs";
 
 const CAPABILITIES = [
@@ -15,6 +16,7 @@ const CAPABILITIES = [
   "fault-store",
   "host-time",
   "modules",
+  "replay",
   "telemetry",
 ];
 
@@ -41,8 +43,11 @@ const answers = {
   },
   run({ caller, input, module, limits }) {
     const wasm = module === undefined ? guest : Buffer.from(module, "base64");
-    return runGene(wasm, input, { memory, caller, hostTimeMs: limits.hostTimeMs });
+    const run = new Run({ memory, caller, hostTimeMs: limits.hostTimeMs, started: now });
+    const { output, ...ending } = runGene(wasm, Buffer.from(JSON.stringify(input)), run);
+    return output === undefined ? ending : { ...ending, output: JSON.parse(output) };
   },
+  replay,
   deployer(message) {
     if (message.delete !== undefined) return { deleted: memory.deleteForDeployer(message.delete) };
     const { used, entries } = memory.list(message.list.category);

@@ -8,9 +8,11 @@ import { MAX_REQUEST_BYTES, parsers, Refusal, refusals } from "./request.mjs";
 
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 const CALLS = ["readMemory", "writeMemory", "queryMemory", "deleteMemory"];
+const MAX_LOG_BYTES = 64 * 1024;
+const LEVELS = ["debug", "info", "warn", "error"];
 
 /** How a run ends when it does not end `ok`. */
-class Ending extends Error {
+export class Ending extends Error {
   constructor(status, code, message) {
     super(message);
     this.status = status;
@@ -22,11 +24,10 @@ const fail = (code, message) => {
   throw new Ending("failed", code, message);
 };
 
-/** Run a gene once. `caller` is {geneId, domain, inAgent}; gives back {status, output, code, message}. */
-export function runGene(wasm, input, { memory, caller, hostTimeMs }) {
+/** Run a gene once on an input, JSON in bytes; gives back {status, output, code, message}, the output in bytes, too. */
+export function runGene(wasm, input, run) {
   try {
     const module = checked(wasm);
-    const run = new Run(memory, caller, hostTimeMs);
     const instance = instantiate(module, run);
     return { status: "ok", output: express(instance, input) };
   } catch (error) {
@@ -47,7 +48,7 @@ function checked(wasm) {
   } catch (error) {
     refuse("BAD_MODULE", error.message);
   }
-  const offered = new Run(null, null, 0).imports();
+  const offered = new Run({}).imports();
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
     if (kind !== "function" || !Object.hasOwn(offered[from] ?? {}, name)) {
       refuse("UNKNOWN_IMPORT", `this host does not offer ${from}.${name}`);
@@ -71,9 +72,8 @@ function instantiate(module, run) {
   return instance;
 }
 
-function express(instance, input) {
+function express(instance, document) {
   const { memory, alloc, express } = instance.exports;
-  const document = Buffer.from(JSON.stringify(input));
   if (document.length > MAX_DOCUMENT_BYTES) fail("INPUT_TOO_LARGE", "the input is larger than 16 MiB");
   const at = alloc === undefined ? 0 : alloc(document.length) >>> 0;
   if (at + document.length > memory.buffer.byteLength) {
@@ -100,20 +100,23 @@ function output(memory, at) {
     const message = value.__rotifer_error?.message;
     throw new Ending("rejected", "INVALID_INPUT", typeof message === "string" ? message : "gene refused the input");
   }
-  return value;
+  return Buffer.from(bytes);
 }
 
 /** One gene on its way from input to output, as host functions see it. */
-class Run {
+export class Run {
+  /** How often each call succeeded, and gave each negative result. */
+  answers = {};
   #memory = null;
   #hostTime;
-  #started;
+  #log = [];
 
-  constructor(agentMemory, caller, hostTimeMs) {
-    this.agentMemory = agentMemory;
+  /** `caller` is {geneId, domain, inAgent}; `started` the run's time in milliseconds since 1970. */
+  constructor({ memory = null, caller = null, hostTimeMs = 0, started = 0 }) {
+    this.agentMemory = memory;
     this.caller = caller;
     this.#hostTime = hostTimeMs;
-    this.#started = agentMemory?.clock() ?? 0;
+    this.started = started;
   }
 
   /** Until then, in the start function, no address lies inside memory. */
@@ -126,13 +129,13 @@ class Run {
     return {
       rotifer: {
         ...rotifer,
-        log: (level, ptr, length) => console.error(this.#text(ptr, length)),
+        log: (level, ptr, length) => this.#note(level >>> 0, ptr >>> 0, length >>> 0),
         readContext: (...where) => this.#readContext(...where.map((number) => number >>> 0)),
-        remainingBudget: () => (1n << 63n) - 1n, // Node does not meter fuel
-        logicalTimestamp: () => BigInt(this.#started),
+        remainingBudget: () => this.remainingBudget(),
+        logicalTimestamp: () => BigInt(this.started),
       },
       env: {
-        log: (ptr, length) => console.error(this.#text(ptr, length)),
+        log: (ptr, length) => this.#note(1, ptr >>> 0, length >>> 0),
         abort: (message) => fail("ABORTED", this.#assemblyScriptText(message >>> 0)),
       },
     };
@@ -149,7 +152,14 @@ class Run {
 
   /** A call of the one request-and-response shape; the numbers come signed. */
   #exchange(call, ...signed) {
-    const [requestPtr, requestLength, out, room] = signed.map((number) => number >>> 0);
+    const result = this.#result(call, ...signed.map((number) => number >>> 0));
+    const answers = (this.answers[call] ??= { ok: 0 });
+    const name = result < 0 ? String(result) : "ok";
+    answers[name] = (answers[name] ?? 0) + 1;
+    return result;
+  }
+
+  #result(call, requestPtr, requestLength, out, room) {
     const began = performance.now();
     try {
       const response = Buffer.from(this.#answer(call, requestPtr, requestLength, out, room));
@@ -166,19 +176,54 @@ class Run {
 
   /** The order of checks is that of abi/README.md. */
   #answer(call, requestPtr, requestLength, out, room) {
-    const { caller, agentMemory } = this;
     if (this.#hostTime <= 0) throw refusals.exhausted();
-    if (!caller.inAgent || caller.geneId === null) throw agentMemory.refuseCaller(call, caller);
+    this.guard(call);
     if (!this.#fits(requestPtr, requestLength)) throw refusals.invalid("the request is not inside memory");
     if (!this.#fits(out, room)) throw refusals.invalid("out is not inside memory");
     if (requestLength > MAX_REQUEST_BYTES) throw refusals.invalid("the request is larger than 2 MiB");
-    const request = parsers[call](this.#bytes.subarray(requestPtr, requestPtr + requestLength));
-    return agentMemory[call](caller, request, (response) => {
+    return this.respond(call, this.#bytes.subarray(requestPtr, requestPtr + requestLength), room);
+  }
+
+  /** Refuse a caller that may use no memory at all. */
+  guard(call) {
+    const { caller, agentMemory } = this;
+    if (!caller.inAgent || caller.geneId === null) throw agentMemory.refuseCaller(call, caller);
+  }
+
+  /** The response to a request, which fits into `room` bytes. */
+  respond(call, request, room) {
+    return this.agentMemory[call](this.caller, parsers[call](request), (response) => {
       const needed = Buffer.byteLength(response);
       if (needed <= room) return response;
       if (call === "deleteMemory") return ""; // a deletion never fails for want of room
       throw refusals.tooSmall(needed, room);
     });
+  }
+
+  /** What `readContext` answers from. */
+  context() {
+    return {
+      agent_id: this.caller.inAgent ? this.agentMemory.agent.id : null,
+      timestamp: this.started,
+      permissions: { memory: this.caller.inAgent, network: false, filesystem: false },
+      trace_id: randomUUID(),
+      abi_version: 1,
+    };
+  }
+
+  /** Node does not meter fuel. */
+  remainingBudget() {
+    return (1n << 63n) - 1n;
+  }
+
+  /** What the gene logged, at most 64 KiB of it. */
+  get log() {
+    return Buffer.concat(this.#log).subarray(0, MAX_LOG_BYTES).toString();
+  }
+
+  /** Bytes of linear memory. */
+  get memoryBytes() {
+    return this.#memory?.buffer.byteLength ?? 0;
   }
 
   /** Write the error payload: whole, else with an empty message, else not; with a NUL if there is room. */
@@ -196,18 +241,23 @@ class Run {
 
   #readContext(keyPtr, keyLength, out, room) {
     if (!this.#fits(keyPtr, keyLength) || !this.#fits(out, room)) return -10;
-    const context = new Map([
-      ["agent_id", this.caller.inAgent ? this.agentMemory.agent.id : null],
-      ["timestamp", this.#started],
-      ["permissions", { memory: this.caller.inAgent, network: false, filesystem: false }],
-      ["trace_id", randomUUID()],
-      ["abi_version", 1],
-    ]);
+    const context = this.context();
     const key = this.#text(keyPtr, keyLength);
-    if (!context.has(key)) return 0;
-    const value = Buffer.from(JSON.stringify(context.get(key)));
+    if (!Object.hasOwn(context, key)) return 0;
+    const value = Buffer.from(JSON.stringify(context[key]));
     if (value.length > room) return -1;
     return value.copy(this.#bytes, out);
+  }
+
+  #note(level, ptr, length) {
+    const line = this.#fits(ptr, length)
+      ? [LEVELS[Math.min(level, 3)], ": ", this.#bytes.subarray(ptr, ptr + Math.min(length, MAX_LOG_BYTES))]
+      : ["error: log called with ", `${length} bytes at ${ptr}, which is not inside memory`];
+    if (this.#logged < MAX_LOG_BYTES) this.#log.push(Buffer.concat([...line, "\n"].map((part) => Buffer.from(part))));
+  }
+
+  get #logged() {
+    return this.#log.reduce((sum, line) => sum + line.length, 0);
   }
 
   #text(ptr, length) {

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from rotifer_host.conformance.gene_features import used_features
 from rotifer_host.conformance.gene_inputs import inputs_beside, sample, with_text
+from rotifer_host.gene.features import used_features
 from rotifer_host.sandbox import assemble
 
 SCHEMAS: list[dict[str, Any]] = [

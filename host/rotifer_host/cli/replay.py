@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["replay"]
 
+_HOST: Final = "cmd:"
+
 
 @click.command(
     cls=Command,
     examples=[
         "rotifer replay echo.rec",
         "rotifer replay echo.rec --against raw --against plain",
+        "rotifer replay echo.rec --against cmd:./my-host",
         "rotifer replay small.rec --wasm genes/echo/gene.ir.wasm --json",
     ],
 )
@@ -35,8 +38,9 @@ __all__ = ["replay"]
 @click.option(
     "--against",
     multiple=True,
-    metavar="PATH",
-    help="The call path to run on: native, raw or plain; may be given again, for one run on each.",
+    metavar="PATH|HOST",
+    help="What to run on: a call path, native, raw or plain; or another host as cmd:PROGRAM, which speaks the protocol"
+    " of abi/vectors and can replay. May be given again, for one run on each.",
 )
 @click.option(
     "--wasm",
@@ -55,8 +59,8 @@ def replay(session: Session, file: Path, *, against: Sequence[str], wasm: Sequen
     modules = [session.directory / path for path in wasm]
     with working(f"replaying {file}"):
         replays = [
-            rotifer_host.replay(session.directory / file, call_path=path, modules=modules)
-            for path in against or (None,)
+            rotifer_host.replay(session.directory / file, modules=modules, **_place(where))
+            for where in against or (None,)
         ]
     same = all(each.same for each in replays)
     if session.json:
@@ -66,16 +70,22 @@ def replay(session: Session, file: Path, *, against: Sequence[str], wasm: Sequen
     return contract.EXIT_OK if same else contract.EXIT_FAILED
 
 
+def _place(against: str | None) -> dict[str, str | None]:
+    if against is not None and against.startswith(_HOST):
+        return {"host": against.removeprefix(_HOST)}
+    return {"call_path": against}
+
+
 def _show(replays: Sequence[Replay]) -> None:
     print_table(
-        ("call path", "gene", "", "host calls>", "fuel>", "recorded>"),
+        ("on", "gene", "", "host calls>", "fuel>", "recorded>"),
         [
             (
                 each.call_path,
                 part.gene,
                 Cell("same", "green") if part.difference is None else Cell("differs", "bold red"),
                 f"{part.calls:,}",
-                f"{part.fuel:,}",
+                "-" if part.fuel is None else f"{part.fuel:,}",
                 "-" if part.fuel_recorded is None else f"{part.fuel_recorded:,}",
             )
             for each in replays

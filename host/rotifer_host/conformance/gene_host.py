@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rotifer_host import contract
+from rotifer_host.agent.memory_calls import MemoryAccess
+from rotifer_host.audit import Written, link
 from rotifer_host.conformance.gene_instance import Call, ObservedSandbox
 from rotifer_host.errors import BufferTooSmallError, HostCallError, InvalidInputError
 from rotifer_host.limits import Limits
 from rotifer_host.memory import AgentMemory, Caller, DataPolicy, decode_delete, decode_query, decode_read, decode_write
+from rotifer_host.modules import Granted
+from rotifer_host.modules.functions import module_functions
+from rotifer_host.modules.registry import usable_modules
 from rotifer_host.sandbox import (
     Deadline,
     GuestResult,
@@ -122,7 +127,10 @@ class GeneHost:
             else each
             for each in wasi_functions()
         )
-        self._sandbox = ObservedSandbox(HostFunctions(core_functions(), wasi, memory), cache_dir=None)
+        modules = usable_modules()
+        self._grants: dict[str, dict[str, Any]] = {module.name: {} for module in modules}
+        functions = HostFunctions(core_functions(), wasi, memory, module_functions(modules))
+        self._sandbox = ObservedSandbox(functions, cache_dir=None)
         self._module = self._sandbox.load(wasm, name="gene")
 
     def forget(self) -> None:
@@ -137,13 +145,14 @@ class GeneHost:
         self._reset()
         self._sandbox.times = times
         limits = Limits(fuel=fuel, deadline_ms=_DEADLINE_MS)
+        deadline = Deadline(limits.deadline_ms)
         result = self._sandbox.run(
             self._module,
             document,
             limits=limits,
-            deadline=Deadline(limits.deadline_ms),
+            deadline=deadline,
             host_time=HostTime(limits.host_time_ms),
-            services=None,
+            services=self._memory.access(self._grants, deadline),
             context={
                 "agent_id": _AGENT,
                 "timestamp": _NOW_MS,
@@ -216,6 +225,12 @@ class _Memory:
             policy=DataPolicy(),
         )
 
+    def access(self, grants: dict[str, dict[str, Any]], deadline: Deadline) -> MemoryAccess:
+        """Return what host modules get of it."""
+        return MemoryAccess(
+            self._memory, self._caller, Granted(_AGENT, "conformance", None, _Still(), deadline, grants)
+        )
+
     def answer(self, request: Request) -> bytes:
         """Answer as the host does. Raises `HostCallError`."""
 
@@ -246,11 +261,26 @@ class _Still:
 class _Nowhere:
     """An audit log and telemetry for a memory that nobody asks about."""
 
-    def append(self, lines: Sequence[bytes], patience: Patience, *, durable: bool, held: bool = False) -> None:
+    def append(
+        self,
+        lines: Sequence[bytes],
+        patience: Patience,
+        *,
+        after: bytes | None = None,
+        durable: bool,
+        held: bool = False,
+    ) -> Written:
         """Keep nothing."""
+        del patience, durable, held
+        return link(lines, after=after, above=b"")
 
     def sync(self) -> None:
         """Nothing to bring to the disk."""
+
+    def witness(self, patience: Patience) -> bytes:
+        """Nothing was kept."""
+        del patience
+        return b""
 
     def access_denied(self, *, ts: str, agent_id: str | None, gene_id: str | None, operation: str) -> None:
         """Keep nothing."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wasmtime import InstancePre
-
 from rotifer_host.sandbox import Run, Sandbox
-from rotifer_host.sandbox.capi import Store
+from rotifer_host.sandbox.calls import Store
 from rotifer_host.sandbox.execution import execute, express, start, take_output
 from rotifer_host.sandbox.module import ModuleInfo
 
@@ -33,7 +31,7 @@ class ObservedSandbox(Sandbox):
     calls: list[Call]
     """Those of the last run."""
 
-    def _execute(self, run: Run, store: Store, linked: InstancePre, info: ModuleInfo, document: bytes) -> bytes:
+    def _execute(self, run: Run, store: Store, linked: int, info: ModuleInfo, document: bytes) -> bytes:
         self.calls = []
         if info.mode == "wasi":
             return execute(run, store, linked, info, document)

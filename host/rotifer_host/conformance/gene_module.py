@@ -7,12 +7,14 @@ from typing import Final
 
 from rotifer_host import contract
 from rotifer_host.agent.memory_calls import memory_functions
-from rotifer_host.conformance.gene_features import used_features
 from rotifer_host.conformance.gene_points import failed, not_applicable, passed
 from rotifer_host.conformance.report import Verdict
 from rotifer_host.errors import BadModuleError
+from rotifer_host.gene.features import used_features
 from rotifer_host.gene.sections import list_sections, read_source, rotifer_section_names
 from rotifer_host.limits import format_size
+from rotifer_host.modules.functions import module_functions
+from rotifer_host.modules.registry import usable_modules
 from rotifer_host.sandbox import HostFunctions, core_functions, wasi_functions
 from rotifer_host.sandbox.binary import Binary, read_binary
 from rotifer_host.sandbox.engine import engine
@@ -100,7 +102,9 @@ def _signature(point: str, name: str, own: Mapping[str, str]) -> Verdict:
 
 
 def _imports(binary: Binary) -> Verdict:
-    functions = HostFunctions(core_functions(), wasi_functions(), memory_functions())
+    functions = HostFunctions(
+        core_functions(), wasi_functions(), memory_functions(), module_functions(usable_modules())
+    )
     problems, offers = import_problems(binary.imports, functions)
     if problems:
         return failed("imports.offered", "; ".join(problems), todo="; ".join(offers))

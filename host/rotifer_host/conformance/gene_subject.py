@@ -11,7 +11,7 @@ from rotifer_host.conformance.gene_inputs import inputs_beside
 from rotifer_host.conformance.report import Report
 from rotifer_host.errors import GeneError, UsageError
 from rotifer_host.gene import Gene
-from rotifer_host.gene.source import default_source, read_module_file
+from rotifer_host.gene.source import default_source, is_script, read_module_file
 from rotifer_host.sandbox import assemble
 
 __all__ = ["check_file", "check_project_gene"]
@@ -42,6 +42,6 @@ def check_project_gene(gene: Gene, inputs: Sequence[Any] = (), *, random: bool =
         return check_gene(gene.artefact(), subject=gene.name, inputs=inputs, random=random)
     except GeneError as error:
         source = default_source(gene.path)
-        if error.code != "GENE_NOT_COMPILED" or source is None:
+        if error.code != "GENE_NOT_COMPILED" or source is None or is_script(source):
             raise
         return check_file(source, inputs, random=random)

@@ -24,7 +24,7 @@ from rotifer_host.conformance.report import Report, Verdict
 from rotifer_host.conformance.vectors.entries import expand_entries
 from rotifer_host.conformance.vectors.notation import expand
 
-__all__ = ["CAPABILITIES", "examine"]
+__all__ = ["CAPABILITIES", "examine", "greet"]
 
 Json = Mapping[str, Any]
 
@@ -33,11 +33,14 @@ CAPABILITIES: Final = {
     "audit-chain": "shows them as they are written, chained by hashes",
     "deadline": "ends a run at its deadline",
     "deployer": "lists and deletes for the deployer",
+    "ext.json": "offers the host module `rotifer.ext.json`",
+    "ext.markdown": "offers the host module `rotifer.ext.markdown`",
     "fault-audit": "can be told to fail at every audit line",
     "fault-store": "can be told to fail at every commit",
     "fuel": "meters fuel",
     "host-time": "bounds the time spent in host calls",
     "modules": "runs modules other than the scripted guest",
+    "replay": "runs a recorded run again, with the recorded answers",
     "telemetry": "shows the telemetry events it wrote",
     "wasi": "offers WASI preview 1",
 }
@@ -54,6 +57,15 @@ def examine(host: HostUnderTest, vectors: Iterable[Json], guest: bytes) -> Repor
 
     Raises `HostError` when the host does not even answer the first message as it should.
     """
+    name, able = greet(host, guest)
+    return Report.of(name, _verdicts(host, vectors, able))
+
+
+def greet(host: HostUnderTest, guest: bytes) -> tuple[str, frozenset[str]]:
+    """Say hello to a host; return what it calls itself and its capabilities.
+
+    Raises `HostError` when it does not answer as it should.
+    """
     hello = host.ask({"do": "hello", "v": PROTOCOL_VERSION, "guest": base64_text(guest)})
     if "error" in hello:
         raise HostError(f"the host refuses to begin: {hello['error']}")
@@ -65,8 +77,7 @@ def examine(host: HostUnderTest, vectors: Iterable[Json], guest: bytes) -> Repor
     unknown = sorted(set(able) - set(CAPABILITIES))
     if unknown:
         raise HostError(f"the host claims capabilities that there are not: {', '.join(unknown)}")
-    verdicts = _verdicts(host, vectors, frozenset(able))
-    return Report.of(str(hello.get("host", "the host")), verdicts)
+    return str(hello.get("host", "the host")), frozenset(able)
 
 
 def _verdicts(host: HostUnderTest, vectors: Iterable[Json], able: frozenset[str]) -> Iterator[Verdict]:

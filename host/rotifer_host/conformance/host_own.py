@@ -14,20 +14,24 @@ from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Final, Literal, Self, cast
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, cast
 
 import msgspec
 
 from rotifer_host import __version__, contract
 from rotifer_host.agent.memory_calls import memory_functions
 from rotifer_host.agent.run import LoadedGene, RunSetting, run_genome
+from rotifer_host.agent.runner import WasmRunner
 from rotifer_host.audit import AuditLog, read_lines
 from rotifer_host.conformance.protocol import PROTOCOL_VERSION
+from rotifer_host.conformance.replay_own import answer_replay
 from rotifer_host.errors import AccessDeniedError, AuditError, HostCallError, RotiferError, StoreError
 from rotifer_host.limits import Limits
 from rotifer_host.memory import AgentMemory, DataPolicy, refused_outside_agent
 from rotifer_host.memory.entry import AccessPolicy, RetentionPolicy, entry_id, make_record
 from rotifer_host.memory.timestamp import ceil_ms
+from rotifer_host.modules import Granted, find_module
+from rotifer_host.modules.functions import module_functions
 from rotifer_host.sandbox import Deadline, HostFunctions, Module, Sandbox, core_functions, wasi_functions
 from rotifer_host.store import ModelStore, open_store
 from rotifer_host.telemetry import TelemetryLog
@@ -44,16 +48,19 @@ Json = Mapping[str, Any]
 StoreKind = Literal["lmdb", "model"]
 STORES: Final[tuple[StoreKind, ...]] = ("lmdb", "model")
 
+_MODULES: Final = ("json", "markdown")
 _CAPABILITIES: Final = (
     "audit",
     "audit-chain",
     "deadline",
     "deployer",
+    *(f"ext.{name}" for name in _MODULES),
     "fault-audit",
     "fault-store",
     "fuel",
     "host-time",
     "modules",
+    "replay",
     "telemetry",
     "wasi",
 )
@@ -63,7 +70,8 @@ class OwnHost:
     """One call path over one kind of store; `with OwnHost() as host:` cleans up what it wrote."""
 
     def __init__(self, call_path: str = "auto", store: StoreKind = "lmdb") -> None:
-        functions = HostFunctions(core_functions(), wasi_functions(), memory_functions())
+        offered = module_functions(map(find_module, _MODULES))
+        functions = HostFunctions(core_functions(), wasi_functions(), memory_functions(), offered)
         self._sandbox = Sandbox(functions, call_path=call_path)
         self._store_kind = store
         self._modules: dict[bytes, Module] = {}
@@ -73,6 +81,7 @@ class OwnHost:
             "hello": self._hello,
             "load": self._load,
             "run": self._run,
+            "replay": lambda message: answer_replay(message, functions, self._sandbox.call_path),
             "clock": lambda message: self._loaded.set_clock(message["now"]),
             "deployer": lambda message: self._loaded.act_as_deployer(message),  # noqa: PLW0108 - of the world there is then
             "dump": lambda _message: self._loaded.dump(),
@@ -165,7 +174,7 @@ class _World:
         caller = message["caller"]
         inside = caller["inAgent"]
         setting = RunSetting(
-            sandbox=sandbox,
+            call_path=sandbox.call_path,
             limits=Limits(fuel=limits["fuel"], deadline_ms=limits["deadlineMs"], host_time_ms=limits["hostTimeMs"]),
             deadline=deadline,
             clock=self.clock,
@@ -174,10 +183,17 @@ class _World:
             agent_id=self._agent_id if inside else None,
             composition=None,
             refuse=lambda gene, call: self._refusal(gene, call, deadline, inside=inside),
+            granted=Granted(
+                self._agent_id,
+                self._agent_name,
+                Path(self._folder.name),
+                self.clock,
+                deadline,
+                dict.fromkeys(_MODULES, {}),  # noqa: RUF024 - nobody changes them
+            ),
         )
-        result = run_genome(
-            [LoadedGene("guest", caller["geneId"], caller["domain"], module)], message["input"], setting
-        )
+        gene = LoadedGene("guest", caller["geneId"], caller["domain"], WasmRunner(sandbox, module))
+        result = run_genome([gene], message["input"], setting)
         error = {} if result.error is None else {"code": result.error.code, "message": result.error.message}
         return {"status": result.status, "output": result.output, "log": result.genes[0].log, **error}
 
@@ -279,12 +295,24 @@ class _World:
 class _NoAudit:
     """An audit log on a full disk."""
 
-    def append(self, lines: Sequence[bytes], patience: Patience, *, durable: bool, held: bool = False) -> None:
-        del lines, patience, durable, held
+    def append(
+        self,
+        lines: Sequence[bytes],
+        patience: Patience,
+        *,
+        after: bytes | None = None,
+        durable: bool,
+        held: bool = False,
+    ) -> NoReturn:
+        del lines, patience, after, durable, held
         message = "the disk is full"
         raise AuditError(message)
 
-    def sync(self) -> None:
+    def witness(self, patience: Patience) -> NoReturn:
+        del patience
+        self.sync()
+
+    def sync(self) -> NoReturn:
         message = "the disk is full"
         raise AuditError(message)
 

@@ -7,13 +7,22 @@ from typing import Final
 
 import msgspec
 
-from rotifer_host.record.recording import Asked, Exchange, Outcome, to_bytes
+from rotifer_host.record.recording import Asked, Exchange, Outcome, Part, to_bytes
 
-__all__ = ["Difference", "compare_call", "compare_outcome"]
+__all__ = [
+    "OF_THE_CLOCK",
+    "Difference",
+    "compare_call",
+    "compare_outcome",
+    "ending",
+    "first_difference",
+    "left_over",
+    "shown_around",
+]
 
 _SHOWN: Final = 60
 _Event = Exchange | Asked
-_OF_THE_CLOCK: Final = ("DEADLINE_EXCEEDED", "HOST_TIME_EXCEEDED", "INTERRUPTED")
+OF_THE_CLOCK: Final = ("DEADLINE_EXCEEDED", "HOST_TIME_EXCEEDED", "INTERRUPTED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +66,25 @@ def compare_call(gene: str, part: int, call: int, recorded: _Event | None, now: 
 
 
 def _compare_requests(place: Difference, recorded: Exchange, now: Exchange) -> Difference | None:
+    if recorded.request is None and now.request is None:
+        return None
     if recorded.request is None or now.request is None:
         return replace(place, what="refusal", recorded="refused before its request was looked at", now="let in")
     then, seen = to_bytes(recorded.request), to_bytes(now.request)
     if then != seen:
-        at = _first_difference(then, seen)
-        return replace(place, recorded=_around(then, at), now=_around(seen, at), at=at)
+        at = first_difference(then, seen)
+        return replace(place, recorded=shown_around(then, at), now=shown_around(seen, at), at=at)
     if recorded.outCap != now.outCap:
         return replace(place, what="out_cap", recorded=str(recorded.outCap), now=str(now.outCap))
     return None
+
+
+def left_over(part: Part, number: int, made: int) -> Difference | None:
+    """Return the first call that was recorded and not made, of a run that made `made` of them."""
+    if made >= len(part.events):
+        return None
+    function = part.events[made].function
+    return Difference(part.gene, number, made + 1, "function", function, "no further call, the run ended")
 
 
 def compare_outcome(gene: str, part: int, recorded: Outcome, now: Outcome) -> Difference | None:
@@ -77,15 +96,15 @@ def compare_outcome(gene: str, part: int, recorded: Outcome, now: Outcome) -> Di
         if then == seen:
             continue
         if isinstance(then, bytes) and isinstance(seen, bytes):
-            at = _first_difference(then, seen)
-            return Difference(gene, part, None, what, _around(then, at), _around(seen, at), at)
+            at = first_difference(then, seen)
+            return Difference(gene, part, None, what, shown_around(then, at), shown_around(seen, at), at)
         return Difference(gene, part, None, what, str(then), str(seen))
     return None
 
 
 def _pairs(recorded: Outcome, now: Outcome) -> list[tuple[str, object, object]]:
     return [
-        ("status", _ending(recorded), _ending(now)),
+        ("status", ending(recorded), ending(now)),
         ("output", to_bytes(recorded.output), to_bytes(now.output)),
         ("log", recorded.log.encode(), now.log.encode()),
         ("stderr", recorded.stderr.encode(), now.stderr.encode()),
@@ -96,11 +115,12 @@ def _pairs(recorded: Outcome, now: Outcome) -> list[tuple[str, object, object]]:
     ]
 
 
-def _ending(outcome: Outcome) -> str:
+def ending(outcome: Outcome) -> str:
+    """Say how a recorded run ended."""
     error = outcome.error
     if error is None:
         return outcome.status
-    timed = " (which depends on time, not on answers)" if error.code in _OF_THE_CLOCK else ""
+    timed = " (which depends on time, not on answers)" if error.code in OF_THE_CLOCK else ""
     return f"{outcome.status}, {error.code}{timed}: {error.message}"
 
 
@@ -108,12 +128,13 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _first_difference(one: bytes, other: bytes) -> int:
+def first_difference(one: bytes, other: bytes) -> int:
+    """Return the first place where two texts differ, the end of the shorter one if that begins the other."""
     shorter = min(len(one), len(other))
     return next((at for at in range(shorter) if one[at] != other[at]), shorter)
 
 
-def _around(data: bytes, at: int) -> str:
+def shown_around(data: bytes, at: int) -> str:
     """Show the bytes around the first difference, and how many there are."""
     start = max(at - _SHOWN // 2, 0)
     piece = data[start : start + _SHOWN].decode("utf-8", "replace")

@@ -6,12 +6,14 @@ and the answers that are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, NoReturn
 
-from rotifer_host.sandbox import HostFunction
+from rotifer_host import contract
+from rotifer_host.sandbox import ExchangeFunction, HostFunction, Run
+from rotifer_host.sandbox.binary import read_binary
 
-__all__ = ["SYSTEM", "System", "full_name"]
+__all__ = ["SYSTEM", "System", "extension_functions", "full_name"]
 
 _SUBSCRIPTION_BYTES: Final = 48
 _EVENT_BYTES: Final = 32
@@ -47,3 +49,22 @@ SYSTEM: Final = {
 def full_name(function: HostFunction) -> str:
     """Return the name a recording uses: `rotifer.readMemory`."""
     return f"{function.module}.{function.name}"
+
+
+def extension_functions(modules: Iterable[bytes]) -> tuple[ExchangeFunction, ...]:
+    """Return the functions of host modules that these modules import, to be replaced by their recorded answers.
+
+    So a run can be run again where no such host module is. Raises `BadModuleError`.
+    """
+    names = dict.fromkeys(
+        (item.module, item.name)
+        for wasm in modules
+        for item in read_binary(wasm).imports
+        if item.module.startswith(contract.EXTENSION_PREFIX)
+    )
+    return tuple(ExchangeFunction(module, name, _never, _never) for module, name in names)
+
+
+def _never(_run: Run, *_call: object) -> NoReturn:
+    message = "the recorded answer stands for this function"
+    raise RuntimeError(message)

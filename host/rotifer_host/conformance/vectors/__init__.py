@@ -39,6 +39,9 @@ PARTS: Final = (
     "deployer",
     "modules",
     "imports",
+    "wasi",
+    "json",
+    "markdown",
 )
 """In the order of a first reading."""
 

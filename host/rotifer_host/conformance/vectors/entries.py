@@ -205,6 +205,12 @@ def line(  # noqa: PLR0913 - keywords, for what is not as usual
     return expected | dict(but or {})
 
 
+def action_line(action: str, key: str, who: Who, *, at: str = NOW) -> dict[str, object]:
+    """Return what the audit line of a host module's action must hold; what its `bytes` count is the host's."""
+    changed = line("update", entry(key), who, at=at, but={"action": action, "entryId": None, "category": None})
+    return {name: value for name, value in changed.items() if name != "bytes"}
+
+
 def compact(value: object) -> str:
     """Return compact JSON with non-ASCII characters as they are."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -7,12 +7,23 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rotifer_host import contract
-from rotifer_host.conformance.vectors.entries import AGENT_ID, AGENT_NAME, NOW, Entry, Many, Who, compact, encoded
+from rotifer_host.conformance.vectors.entries import (
+    AGENT_ID,
+    AGENT_NAME,
+    NOW,
+    OWNER,
+    Entry,
+    Many,
+    Who,
+    compact,
+    encoded,
+)
 from rotifer_host.conformance.vectors.notation import Bytes, expand, hexed
 
 __all__ = [
     "ABI",
     "API",
+    "HOST_MODULES",
     "OUT_PTR",
     "PAGE",
     "REQUEST_PTR",
@@ -20,6 +31,7 @@ __all__ = [
     "Vector",
     "bad",
     "call",
+    "call_host_module",
     "clock",
     "delete",
     "denied",
@@ -56,6 +68,11 @@ def API(section: str) -> str:  # noqa: N802 - reads as a citation
 def ABI(section: str) -> str:  # noqa: N802
     """Cite a section of the guest ABI."""
     return f'abi/README.md, "{section}"'
+
+
+def HOST_MODULES(section: str) -> str:  # noqa: N802
+    """Cite a section of what is written of host modules."""
+    return f'abi/host-modules.md, "{section}"'
 
 
 @dataclass(frozen=True)
@@ -131,6 +148,26 @@ def run_module(
         "input": document,
         "ends": dict(ends),
     }
+
+
+def call_host_module(  # noqa: PLR0913 - a call, and who makes it with how much room
+    module: str, function: str, document: object, gives: object, *, who: Who = OWNER, cap: int = 1 << 20
+) -> Json:
+    """Let a gene make one call to a host module; `gives` is a negative result, or the response."""
+    result = gives if isinstance(gives, int) else 0
+    wat = f"""(module
+      (import "{contract.EXTENSION_PREFIX}{module}" "{function}"
+        (func $call (param i32 i32 i32 i32) (result i32)))
+      (memory (export "memory") 64) (data (i32.const 16) "true")
+      (func (export "alloc") (param i32) (result i32) i32.const 65536)
+      (func (export "express") (param $at i32) (param $length i32) (result i32) (local $result i32)
+        (local.set $result (call $call (local.get $at) (local.get $length) (i32.const 2097152) (i32.const {cap})))
+        (if (i32.lt_s (local.get $result) (i32.const 0)) (then
+          (if (i32.eq (local.get $result) (i32.const {result})) (then (return (i32.const 16))))
+          unreachable))
+        (i32.store8 offset=2097152 (local.get $result) (i32.const 0))
+        i32.const 2097152))"""
+    return run_module(who, wat, document, {"status": "ok", "output": True if result else gives})
 
 
 def clock(now: str) -> Json:
