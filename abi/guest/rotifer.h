@@ -371,6 +371,7 @@ enum {
     ROTIFER_INVALID_INPUT = -10,
     ROTIFER_NOT_FOUND = -12,
     ROTIFER_STORAGE_ERROR = -13,
+    ROTIFER_CONFLICT = -14, /* of host modules only */
 };
 
 typedef enum {
@@ -567,6 +568,100 @@ ROTIFER_FUNCTION rotifer_answer rotifer_delete(rotifer_text key) {
     rotifer_put_byte(&json, '}');
     return rotifer_call(rotifer_import_delete, rotifer_text_of(&json));
 }
+
+/* ---- host modules: the agent must be granted them ------------------------------ */
+
+#define ROTIFER_EXTENSION(module, name) \
+    ROTIFER_EXTERN __attribute__((import_module("rotifer.ext." module), import_name(name)))
+
+ROTIFER_EXTENSION("json", "getMemory") int32_t rotifer_import_json_get(const char *, uint32_t, char *, uint32_t);
+ROTIFER_EXTENSION("json", "updateMemory") int32_t rotifer_import_json_update(const char *, uint32_t, char *, uint32_t);
+ROTIFER_EXTENSION("markdown", "memory_write") int32_t rotifer_import_markdown_write(const char *, uint32_t, char *, uint32_t);
+ROTIFER_EXTENSION("markdown", "memory_update") int32_t rotifer_import_markdown_update(const char *, uint32_t, char *, uint32_t);
+ROTIFER_EXTENSION("markdown", "memory_read") int32_t rotifer_import_markdown_read(const char *, uint32_t, char *, uint32_t);
+ROTIFER_EXTENSION("markdown", "memory_search") int32_t rotifer_import_markdown_search(const char *, uint32_t, char *, uint32_t);
+
+/* The agent's JSON memory: `revision`, and `memory`, which is `null` for revision 0. */
+ROTIFER_FUNCTION rotifer_answer rotifer_json_get(void) {
+    return rotifer_call(rotifer_import_json_get, ROTIFER_TEXT("{}"));
+}
+
+/* Replace the whole memory by another object: `revision`. ROTIFER_CONFLICT when it has another revision than expected. */
+ROTIFER_FUNCTION rotifer_answer rotifer_json_update(int64_t expected_revision, rotifer_text memory) {
+    rotifer_buffer json = ROTIFER_EMPTY;
+    rotifer_put(&json, ROTIFER_TEXT("{\"expectedRevision\":"));
+    rotifer_put_int(&json, expected_revision);
+    rotifer_put_name(&json, ROTIFER_TEXT("memory"));
+    rotifer_put(&json, memory);
+    rotifer_put_byte(&json, '}');
+    return rotifer_call(rotifer_import_json_update, rotifer_text_of(&json));
+}
+
+/* A memory in the project's Markdown files. */
+typedef struct {
+    rotifer_text key, content;
+    rotifer_text tags; /* a JSON array of strings; not set: none, or those it has */
+    bool summary;      /* a new one: into MEMORY.md */
+} rotifer_markdown;
+
+typedef struct {
+    rotifer_text query; /* may be empty */
+    rotifer_text tags;  /* a JSON array of strings, or not set */
+    uint32_t limit;     /* 0: left out */
+} rotifer_markdown_filter;
+
+ROTIFER_FUNCTION void rotifer_put_raw(rotifer_buffer *out, rotifer_text name, rotifer_text json) {
+    if (!json.at) return;
+    rotifer_put_name(out, name);
+    rotifer_put(out, json);
+}
+
+ROTIFER_FUNCTION rotifer_answer rotifer_markdown_put(rotifer_import call, rotifer_markdown what, rotifer_text target) {
+    rotifer_buffer json = ROTIFER_EMPTY;
+    rotifer_put_byte(&json, '{');
+    rotifer_put_member(&json, ROTIFER_TEXT("key"), what.key);
+    rotifer_put_member(&json, ROTIFER_TEXT("content"), what.content);
+    rotifer_put_member(&json, ROTIFER_TEXT("target"), target);
+    rotifer_put_raw(&json, ROTIFER_TEXT("tags"), what.tags);
+    rotifer_put_byte(&json, '}');
+    return rotifer_call(call, rotifer_text_of(&json));
+}
+
+/* A new memory: `key`, `target`, `path`. ROTIFER_CONFLICT when its key is there. */
+ROTIFER_FUNCTION rotifer_answer rotifer_markdown_write(rotifer_markdown what) {
+    rotifer_text target = what.summary ? ROTIFER_TEXT("summary") : ROTIFER_TEXT("daily");
+    return rotifer_markdown_put(rotifer_import_markdown_write, what, target);
+}
+
+/* Another content for the memory that rotifer_markdown_read gives: `key`, `path`, `kind`. */
+ROTIFER_FUNCTION rotifer_answer rotifer_markdown_update(rotifer_markdown what) {
+    return rotifer_markdown_put(rotifer_import_markdown_update, what, rotifer_make_text(NULL, 0));
+}
+
+/* `key`, `content`, `tags`, `file`, `kind`, `created_at`, `updated_at`. */
+ROTIFER_FUNCTION rotifer_answer rotifer_markdown_read(rotifer_text key) {
+    rotifer_buffer json = ROTIFER_EMPTY;
+    rotifer_put_byte(&json, '{');
+    rotifer_put_member(&json, ROTIFER_TEXT("key"), key);
+    rotifer_put_byte(&json, '}');
+    return rotifer_call(rotifer_import_markdown_read, rotifer_text_of(&json));
+}
+
+/* `results`: an array of what rotifer_markdown_read gives. */
+ROTIFER_FUNCTION rotifer_answer rotifer_markdown_search(rotifer_markdown_filter filter) {
+    rotifer_buffer json = ROTIFER_EMPTY;
+    rotifer_put_byte(&json, '{');
+    rotifer_put_member(&json, ROTIFER_TEXT("query"), filter.query);
+    rotifer_put_raw(&json, ROTIFER_TEXT("tags"), filter.tags);
+    if (filter.limit) {
+        rotifer_put_name(&json, ROTIFER_TEXT("limit"));
+        rotifer_put_int(&json, filter.limit);
+    }
+    rotifer_put_byte(&json, '}');
+    return rotifer_call(rotifer_import_markdown_search, rotifer_text_of(&json));
+}
+
+/* ---- entries and errors -------------------------------------------------------- */
 
 /* The bytes an entry holds; not set for `null` and for what is no entry. */
 ROTIFER_FUNCTION rotifer_text rotifer_value(rotifer_text entry) {

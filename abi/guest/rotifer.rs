@@ -4,9 +4,9 @@
 //!     mod rotifer;
 //!     use rotifer::{Json, Outcome};
 //!
-//!     rotifer::gene!(express); // exports `alloc` and `express`; a WASI gene has `main` instead
+//!     rotifer::gene!(run); // exports `alloc` and `express`; a WASI gene has `main` instead
 //!
-//!     fn express(input: Json) -> Outcome { … }
+//!     fn run(input: Json) -> Outcome { … }
 //!
 //! `../README.md`, "The guest ABI", is the reference for every name here.
 #![allow(dead_code)] // a gene needs some of it
@@ -29,6 +29,22 @@ mod imports {
         pub fn query_memory(req: *const u8, req_len: usize, out: *mut u8, out_cap: usize) -> i32;
         #[link_name = "deleteMemory"]
         pub fn delete_memory(req: *const u8, req_len: usize, out: *mut u8, out_cap: usize) -> i32;
+    }
+
+    #[link(wasm_import_module = "rotifer.ext.json")]
+    extern "C" {
+        #[link_name = "getMemory"]
+        pub fn get_json(req: *const u8, req_len: usize, out: *mut u8, out_cap: usize) -> i32;
+        #[link_name = "updateMemory"]
+        pub fn update_json(req: *const u8, req_len: usize, out: *mut u8, out_cap: usize) -> i32;
+    }
+
+    #[link(wasm_import_module = "rotifer.ext.markdown")]
+    extern "C" {
+        pub fn memory_write(req: *const u8, req_len: usize, out: *mut u8, out_cap: usize) -> i32;
+        pub fn memory_update(req: *const u8, req_len: usize, out: *mut u8, out_cap: usize) -> i32;
+        pub fn memory_read(req: *const u8, req_len: usize, out: *mut u8, out_cap: usize) -> i32;
+        pub fn memory_search(req: *const u8, req_len: usize, out: *mut u8, out_cap: usize) -> i32;
     }
 }
 
@@ -141,6 +157,8 @@ pub enum Code {
     InvalidInput,
     NotFound,
     StorageError,
+    /// Of host modules only.
+    Conflict,
     /// What a later host may add, and an answer that is no entry.
     Other(i32),
 }
@@ -154,6 +172,7 @@ impl Code {
             -10 => Code::InvalidInput,
             -12 => Code::NotFound,
             -13 => Code::StorageError,
+            -14 => Code::Conflict,
             other => Code::Other(other),
         }
     }
@@ -166,6 +185,7 @@ impl Code {
             Code::InvalidInput => -10,
             Code::NotFound => -12,
             Code::StorageError => -13,
+            Code::Conflict => -14,
             Code::Other(result) => result,
         }
     }
@@ -234,6 +254,111 @@ pub fn delete(key: &str) -> Result<(), Error> {
     let mut request = Object::new();
     request.string("key", key);
     call(imports::delete_memory, &request.end()).map(|_| ())
+}
+
+/// The agent's JSON memory, for agents that are granted the host module `json`.
+pub mod json_memory {
+    use super::{call, imports, text, Error, Json, Object, String};
+
+    /// A memory with its revision; `Json::member` reads what is in it.
+    pub struct Memory {
+        /// 0 when there is none yet.
+        pub revision: i64,
+        /// An object as JSON; `null` when there is none yet.
+        pub json: String,
+    }
+
+    pub fn get() -> Result<Memory, Error> {
+        let answer = call(imports::get_json, "{}")?;
+        let found = text(&answer);
+        Ok(Memory {
+            revision: revision(found),
+            json: String::from(found.member("memory").map_or("null", |memory| memory.0)),
+        })
+    }
+
+    /// Replace the whole memory by another object; its revision. `Code::Conflict` when it has another one than expected.
+    pub fn update(expected_revision: i64, memory: &str) -> Result<i64, Error> {
+        let mut json = Object::new();
+        json.integer("expectedRevision", expected_revision);
+        json.raw("memory", memory);
+        call(imports::update_json, &json.end()).map(|answer| revision(text(&answer)))
+    }
+
+    fn revision(answer: Json) -> i64 {
+        answer.member("revision").and_then(Json::integer).unwrap_or(0)
+    }
+}
+
+/// Memories in the project's Markdown files, for agents that are granted the host module
+/// `markdown`. What comes back is JSON: see `Json::member`.
+pub mod markdown {
+    use super::{array, call, imports, quote, Error, Object, String};
+    use super::alloc::vec::Vec;
+
+    /// A new memory, or what `update` makes of one. Tags that are not set: none, or those it has.
+    pub struct Memory<'a> {
+        pub key: &'a str,
+        pub content: &'a str,
+        pub tags: Option<&'a [&'a str]>,
+    }
+
+    /// Make a new memory, with `summary` in `MEMORY.md`: `key`, `target`, `path`. `Code::Conflict` when its key is there.
+    pub fn write(memory: &Memory, summary: bool) -> Result<String, Error> {
+        let mut json = members(memory);
+        if summary {
+            json.string("target", "summary");
+        }
+        ask(imports::memory_write, json)
+    }
+
+    /// Give the memory that `read` gives another content: `key`, `path`, `kind`.
+    pub fn update(memory: &Memory) -> Result<String, Error> {
+        ask(imports::memory_update, members(memory))
+    }
+
+    /// `key`, `content`, `tags`, `file`, `kind`, `created_at`, `updated_at`.
+    pub fn read(key: &str) -> Result<String, Error> {
+        let mut json = Object::new();
+        json.string("key", key);
+        ask(imports::memory_read, json)
+    }
+
+    /// `results`: an array of what `read` gives.
+    pub fn search(query: &str, tags: Option<&[&str]>, limit: Option<u32>) -> Result<String, Error> {
+        let mut json = Object::new();
+        json.string("query", query);
+        put_tags(&mut json, tags);
+        if let Some(limit) = limit {
+            json.integer("limit", i64::from(limit));
+        }
+        ask(imports::memory_search, json)
+    }
+
+    fn members(memory: &Memory) -> Object {
+        let mut json = Object::new();
+        json.string("key", memory.key);
+        json.string("content", memory.content);
+        put_tags(&mut json, memory.tags);
+        json
+    }
+
+    fn put_tags(json: &mut Object, tags: Option<&[&str]>) {
+        if let Some(tags) = tags {
+            let quoted: Vec<String> = tags.iter().map(|tag| quoted(tag)).collect();
+            json.raw("tags", &array(quoted.iter().map(String::as_str)));
+        }
+    }
+
+    fn quoted(text: &str) -> String {
+        let mut json = String::new();
+        quote(&mut json, text);
+        json
+    }
+
+    fn ask(import: super::Import, json: Object) -> Result<String, Error> {
+        call(import, &json.end()).map(|answer| String::from(super::text(&answer).0))
+    }
 }
 
 type Import = unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> i32;

@@ -29,6 +29,24 @@ declare function importQuery(request: usize, length: i32, out: usize, cap: i32):
 // @ts-ignore: decorator
 @external("rotifer", "deleteMemory")
 declare function importDelete(request: usize, length: i32, out: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("rotifer.ext.json", "getMemory")
+declare function importJsonGet(request: usize, length: i32, out: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("rotifer.ext.json", "updateMemory")
+declare function importJsonUpdate(request: usize, length: i32, out: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("rotifer.ext.markdown", "memory_write")
+declare function importMarkdownWrite(request: usize, length: i32, out: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("rotifer.ext.markdown", "memory_update")
+declare function importMarkdownUpdate(request: usize, length: i32, out: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("rotifer.ext.markdown", "memory_read")
+declare function importMarkdownRead(request: usize, length: i32, out: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("rotifer.ext.markdown", "memory_search")
+declare function importMarkdownSearch(request: usize, length: i32, out: usize, cap: i32): i32;
 
 // ---- input and output -------------------------------------------------------------
 
@@ -104,6 +122,8 @@ export namespace Result {
   export const INVALID_INPUT: i32 = -10;
   export const NOT_FOUND: i32 = -12;
   export const STORAGE_ERROR: i32 = -13;
+  /** Of host modules only. */
+  export const CONFLICT: i32 = -14;
 }
 
 export class AccessPolicy {
@@ -251,6 +271,67 @@ export function remove(key: string): Answer {
   const request = new JsonObject();
   request.string("key", key);
   return call(importDelete, request.end());
+}
+
+/** The agent's JSON memory, for agents that are granted the host module `json`. */
+export namespace JsonMemory {
+  /** `revision`, and `memory`, which is null for revision 0. */
+  export function get(): Answer {
+    return call(importJsonGet, "{}");
+  }
+
+  /** Replace the whole memory by another object: `revision`. `Result.CONFLICT` when it has another one than expected. */
+  export function update(expectedRevision: i64, memory: string): Answer {
+    const json = new JsonObject();
+    json.raw("expectedRevision", expectedRevision.toString());
+    json.raw("memory", memory);
+    return call(importJsonUpdate, json.end());
+  }
+}
+
+/** Memories in the project's Markdown files, for agents that are granted the host module `markdown`. */
+export namespace Markdown {
+  /** A new memory, with `summary` in MEMORY.md: `key`, `target`, `path`. `Result.CONFLICT` when its key is there. */
+  export function write(key: string, content: string, tags: string[] | null = null, summary: bool = false): Answer {
+    const json = markdownMembers(key, content, tags);
+    if (summary) json.string("target", "summary");
+    return call(importMarkdownWrite, json.end());
+  }
+
+  /** Another content for the memory that `read` gives: `key`, `path`, `kind`. Null tags: those it has. */
+  export function update(key: string, content: string, tags: string[] | null = null): Answer {
+    return call(importMarkdownUpdate, markdownMembers(key, content, tags).end());
+  }
+
+  /** `key`, `content`, `tags`, `file`, `kind`, `created_at`, `updated_at`. */
+  export function read(key: string): Answer {
+    const json = new JsonObject();
+    json.string("key", key);
+    return call(importMarkdownRead, json.end());
+  }
+
+  /** `results`: an array of what `read` gives. A limit of 0 is left out. */
+  export function search(query: string, tags: string[] | null = null, limit: i32 = 0): Answer {
+    const json = new JsonObject();
+    json.string("query", query);
+    if (tags) json.raw("tags", quotedArray(tags));
+    if (limit) json.raw("limit", limit.toString());
+    return call(importMarkdownSearch, json.end());
+  }
+}
+
+function markdownMembers(key: string, content: string, tags: string[] | null): JsonObject {
+  const json = new JsonObject();
+  json.string("key", key);
+  json.string("content", content);
+  if (tags) json.raw("tags", quotedArray(tags));
+  return json;
+}
+
+function quotedArray(texts: string[]): string {
+  const parts = new Array<string>();
+  for (let i = 0; i < texts.length; i++) parts.push(quoted(texts[i]));
+  return "[" + parts.join(",") + "]";
 }
 
 type Import = (request: usize, length: i32, out: usize, cap: i32) => i32;

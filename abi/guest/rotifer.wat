@@ -12,6 +12,14 @@
   (import "rotifer" "writeMemory" (func $writeMemory (type $call)))
   (import "rotifer" "queryMemory" (func $queryMemory (type $call)))
   (import "rotifer" "deleteMemory" (func $deleteMemory (type $call)))
+  ;; Functions of a host module that the agent is granted are called alike: put them into the
+  ;; table behind these, and a global for each.
+  ;; (import "rotifer.ext.json" "getMemory" (func $getMemory (type $call)))
+  ;; (import "rotifer.ext.json" "updateMemory" (func $updateMemory (type $call)))
+  ;; (import "rotifer.ext.markdown" "memory_write" (func $memory_write (type $call)))
+  ;; (import "rotifer.ext.markdown" "memory_update" (func $memory_update (type $call)))
+  ;; (import "rotifer.ext.markdown" "memory_read" (func $memory_read (type $call)))
+  ;; (import "rotifer.ext.markdown" "memory_search" (func $memory_search (type $call)))
   (table funcref (elem $readMemory $writeMemory $queryMemory $deleteMemory))
   (global $read i32 (i32.const 0)) ;; for $request
   (global $write i32 (i32.const 1))

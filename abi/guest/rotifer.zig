@@ -15,6 +15,14 @@ const imports = struct {
     extern "rotifer" fn writeMemory(req: [*]const u8, req_len: usize, out: [*]u8, out_cap: usize) i32;
     extern "rotifer" fn queryMemory(req: [*]const u8, req_len: usize, out: [*]u8, out_cap: usize) i32;
     extern "rotifer" fn deleteMemory(req: [*]const u8, req_len: usize, out: [*]u8, out_cap: usize) i32;
+
+    extern "rotifer.ext.json" fn getMemory(req: [*]const u8, req_len: usize, out: [*]u8, out_cap: usize) i32;
+    extern "rotifer.ext.json" fn updateMemory(req: [*]const u8, req_len: usize, out: [*]u8, out_cap: usize) i32;
+
+    extern "rotifer.ext.markdown" fn memory_write(req: [*]const u8, req_len: usize, out: [*]u8, out_cap: usize) i32;
+    extern "rotifer.ext.markdown" fn memory_update(req: [*]const u8, req_len: usize, out: [*]u8, out_cap: usize) i32;
+    extern "rotifer.ext.markdown" fn memory_read(req: [*]const u8, req_len: usize, out: [*]u8, out_cap: usize) i32;
+    extern "rotifer.ext.markdown" fn memory_search(req: [*]const u8, req_len: usize, out: [*]u8, out_cap: usize) i32;
 };
 
 var arena = std.heap.ArenaAllocator.init(std.heap.wasm_allocator);
@@ -101,6 +109,8 @@ pub const Error = error{
     InvalidInput,
     NotFound,
     StorageError,
+    /// Of host modules only.
+    Conflict,
     /// A result a later host may add.
     UnknownResult,
     /// The host's answer is not what its call answers.
@@ -144,6 +154,73 @@ pub fn delete(key: []const u8) Error!void {
     _ = try call(imports.deleteMemory, try request(.{ .key = key }));
 }
 
+/// The agent's JSON memory, for agents that are granted the host module `json`.
+pub const json_memory = struct {
+    pub fn Stored(comptime Memory: type) type {
+        return struct {
+            /// 0 when there is none yet.
+            revision: u53,
+            memory: ?Memory,
+        };
+    }
+
+    pub fn get(comptime Memory: type) Error!Stored(Memory) {
+        return parse(Stored(Memory), try call(imports.getMemory, "{}"));
+    }
+
+    /// Replace the whole memory by another object; its revision. `error.Conflict` when it has another one than expected.
+    pub fn update(expected_revision: u53, memory: anytype) Error!u53 {
+        const body = try request(.{ .expectedRevision = expected_revision, .memory = memory });
+        return (try parse(struct { revision: u53 }, try call(imports.updateMemory, body))).revision;
+    }
+};
+
+/// Memories in the project's Markdown files, for agents that are granted the host module `markdown`.
+pub const markdown = struct {
+    /// A new memory, or what `update` makes of one. Null tags: none, or those it has.
+    pub const Memory = struct {
+        key: []const u8,
+        content: []const u8,
+        tags: ?[]const []const u8 = null,
+    };
+
+    pub const Found = struct {
+        key: []const u8,
+        content: []const u8,
+        tags: []const []const u8,
+        file: []const u8,
+        kind: Kind,
+        /// Null for one written by hand.
+        created_at: ?[]const u8,
+        updated_at: ?[]const u8,
+    };
+
+    pub const Kind = enum { summary, daily };
+    pub const Search = struct { query: []const u8, tags: ?[]const []const u8 = null, limit: ?u32 = null };
+    pub const Written = struct { key: []const u8, target: Kind, path: []const u8 };
+    pub const Updated = struct { key: []const u8, path: []const u8, kind: Kind };
+
+    /// Make a new memory, in MEMORY.md or the file of today; `error.Conflict` when its key is there.
+    pub fn write(memory: Memory, target: Kind) Error!Written {
+        const body = try request(.{ .key = memory.key, .content = memory.content, .tags = memory.tags, .target = target });
+        return parse(Written, try call(imports.memory_write, body));
+    }
+
+    /// Give the memory that `read` gives another content.
+    pub fn update(memory: Memory) Error!Updated {
+        return parse(Updated, try call(imports.memory_update, try request(memory)));
+    }
+
+    pub fn read(key: []const u8) Error!Found {
+        return parse(Found, try call(imports.memory_read, try request(.{ .key = key })));
+    }
+
+    pub fn search(what: Search) Error![]const Found {
+        const Results = struct { results: []const Found };
+        return (try parse(Results, try call(imports.memory_search, try request(what)))).results;
+    }
+};
+
 /// A request as JSON; an optional field that is not set is left out, never `null`.
 fn request(fields: anytype) Error![]const u8 {
     return std.json.Stringify.valueAlloc(allocator, fields, .{ .emit_null_optional_fields = false });
@@ -175,6 +252,7 @@ fn call(import: *const Import, body: []const u8) Error![]const u8 {
             -10 => return error.InvalidInput,
             -12 => return error.NotFound,
             -13 => return error.StorageError,
+            -14 => return error.Conflict,
             else => return error.UnknownResult,
         }
     }

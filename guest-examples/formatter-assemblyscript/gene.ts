@@ -1,4 +1,4 @@
-// The formatter of ../formatter, in AssemblyScript: same inputs, same outputs, same memory.
+// The formatter, in AssemblyScript: re-indents code, and remembers the width its user last asked for.
 import { Answer, Category, JsonObject, fail, finish, inputOf, read, reject, writeText } from "./rotifer";
 export { alloc } from "./rotifer";
 

@@ -1,4 +1,4 @@
-/* The formatter of ../formatter, in C: same inputs, same outputs, same memory. */
+/* The formatter, in C: re-indents code, and remembers the width its user last asked for. */
 #include "rotifer.h"
 
 #define KEY ROTIFER_TEXT("formatter/indent")

@@ -1,4 +1,4 @@
-//! The formatter of ../formatter, in Rust: same inputs, same outputs, same memory.
+//! The formatter, in Rust: re-indents code, and remembers the width its user last asked for.
 mod rotifer;
 use rotifer::{Category, Json, Object, Outcome, Write};
 

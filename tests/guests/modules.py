@@ -11,13 +11,14 @@ from rotifer_host import Project
 ROOT = Path(__file__).parents[2]
 GUESTS = ROOT / "guest-examples"
 BUILT = ROOT / "build" / "guests"
-SOURCES = ("gene.*", "rotifer.*", "Cargo.toml")
+SOURCES = ("gene.[!i]*", "rotifer.*", "*.ts", "Cargo.toml")
 
 COMPILED = tuple(sorted(path.parent.name for path in GUESTS.glob("*/gene.wasm")))
 """Examples with a committed module: those that a compiler made."""
+WASI = tuple(gene for gene in COMPILED if "wasi" in gene or gene.endswith("-typescript"))
+"""Those that are programs, with their input on standard input."""
 
-
-__all__ = ["BUILT", "COMPILED", "GUESTS", "ORIGINS", "ROOT", "SOURCES", "Guests", "digest", "rebuilt"]
+__all__ = ["BUILT", "COMPILED", "GUESTS", "ORIGINS", "ROOT", "SOURCES", "WASI", "Guests", "digest", "rebuilt"]
 
 
 def digest(path: Path) -> str:

@@ -1,0 +1,1 @@
+../../abi/guest/rotifer.ts
