@@ -2,13 +2,13 @@
 # without `venv` or, for `make test`, Node.js gets the package that holds it.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo node test check fuzz bench bench-peers guests guests-update lock clean
+.PHONY: help setup demo node browser test check fuzz bench bench-peers guests guests-update lock clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-NATIVE := host/rotifer_host/sandbox/calls/_native.c
+NATIVE := $(wildcard host/native/*.[ch])
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -32,22 +32,34 @@ node: # what runs the second host of tests/conformance
 	    fi; \
 	fi
 
+browser: # what opens the page of a run in tests/report
+	@if ! command -v chromedriver >/dev/null; then \
+	    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	        echo "installing chromium and chromium-driver"; \
+	        apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	            apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends chromium chromium-driver >/dev/null; \
+	    else \
+	        echo "on Debian or Ubuntu type: sudo apt-get install chromium chromium-driver" >&2; exit 1; \
+	    fi; \
+	fi
+
 check: $(VENV)/.installed-dev ## lint, check formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 FUZZ_SECONDS ?= 600
-fuzz: $(VENV)/.installed-fuzz ## look for inputs that break the decoders and the module reader, FUZZ_SECONDS each
+fuzz: $(VENV)/.installed-fuzz ## look for inputs that break decoders and module reader: FUZZ_SECONDS each, then as many at random
 	@mkdir -p build/fuzz/requests build/fuzz/modules
 	cd build/fuzz && $(CURDIR)/$(BIN)/python $(CURDIR)/tests/fuzz/atheris_requests.py requests \
 	    -dict=$(CURDIR)/tests/fuzz/json.dict -max_total_time=$(FUZZ_SECONDS)
 	cd build/fuzz && $(CURDIR)/$(BIN)/python $(CURDIR)/tests/fuzz/atheris_modules.py modules \
 	    -max_total_time=$(FUZZ_SECONDS)
-	FUZZ_EXAMPLES=5000 FUZZ_MODULES=1000 FUZZ_FILES=3000 FUZZ_ROUNDS=2000 $(BIN)/python -m pytest tests/fuzz -v
+	FUZZ_EXAMPLES=5000 FUZZ_MODULES=1000 FUZZ_FILES=3000 FUZZ_ROUNDS=2000 $(BIN)/python -m pytest tests/fuzz -v \
+	    -o faulthandler_timeout=3600
 
 TORTURE_ARGS ?= --torture-kills 5000 --torture-rounds 20 --torture-all
-torture: $(VENV)/.installed-dev ## make everything below fail, kill writers, use one memory from all sides, for half an hour
+torture: $(VENV)/.installed-dev ## make everything below fail, kill writers, use one memory from all sides, for up to half an hour
 	$(BIN)/python -m pytest tests/torture -v -o faulthandler_timeout=3600 $(TORTURE_ARGS)
 
 bench: $(VENV)/.installed-dev ## measure
@@ -64,8 +76,8 @@ guests-update: $(VENV)/.installed ## build the example genes and put the modules
 
 lock: $(VENV)/.installed-dev ## choose the newest dependencies and write requirements/*.txt
 	@$(PIP) install 'uv>=0.9'
-	@$(BIN)/uv pip compile $(LOCK) --group build --output-file requirements/run.txt
-	@$(BIN)/uv pip compile $(LOCK) --extra plot --group build --group dev --constraints requirements/run.txt \
+	@$(BIN)/uv pip compile $(LOCK) --extra test --group build --output-file requirements/run.txt
+	@$(BIN)/uv pip compile $(LOCK) --extra plot --extra test --group build --group dev --constraints requirements/run.txt \
 	    --output-file requirements/dev.txt
 	@$(BIN)/uv pip compile $(LOCK:pyproject.toml=bench/requirements.in) --constraints requirements/dev.txt \
 	    --output-file bench/requirements.txt
