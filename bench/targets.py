@@ -47,7 +47,9 @@ def targets(call_paths: list[str]) -> list[Target]:
     fastest = call_paths[0]
     return [
         Target("noop", "native", ORDINARY, at_least=90),
+        Target("noop", "native", "plain", at_least=90),
         Target("noop", "raw", ORDINARY, at_least=15),
+        Target("noop", "raw", "plain", at_least=15),
         Target("read", "native", ORDINARY, at_least=25),
         Target("read", "native", EXTISM, at_least=12),
         Target("read", "native", FLOOR, within=5),

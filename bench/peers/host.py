@@ -16,6 +16,7 @@ from bench.work import Case
 from rotifer_host import Limits
 from rotifer_host.agent.memory_calls import memory_functions
 from rotifer_host.agent.run import LoadedGene, RunSetting, run_genome
+from rotifer_host.agent.runner import WasmRunner
 from rotifer_host.audit import AuditLog
 from rotifer_host.clock import SystemClock
 from rotifer_host.contract import DEFAULT_QUOTA_BYTES
@@ -122,12 +123,13 @@ class Host:
         yield run
 
     def _load(self, case: Case, wasm: bytes) -> LoadedGene:
-        return LoadedGene(case.name, work.GENE_ID, work.DOMAIN, self._sandbox.load(wasm, name=case.name))
+        module = self._sandbox.load(wasm, name=case.name)
+        return LoadedGene(case.name, work.GENE_ID, work.DOMAIN, WasmRunner(self._sandbox, module))
 
     def _run(self, gene: LoadedGene, units: int) -> object:
         deadline = Deadline(_LIMITS.deadline_ms)
         setting = RunSetting(
-            sandbox=self._sandbox,
+            call_path=self._sandbox.call_path,
             limits=_LIMITS,
             deadline=deadline,
             clock=SystemClock(),

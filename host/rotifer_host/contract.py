@@ -46,6 +46,52 @@ QUOTA_EXCEEDED: Final = -8
 INVALID_INPUT: Final = -10
 NOT_FOUND: Final = -12
 STORAGE_ERROR: Final = -13
+MEMORY_CONFLICT: Final = -14
+FIRST_OWN_RESULT: Final = -100
+"""Host modules of others answer this, or less, for errors of their own."""
+LEAST_RESULT: Final = -(2**31)
+MAX_OWN_ERRORS: Final = 16
+"""Of one host module."""
+
+# What host modules keep for an agent, besides its entries.
+MAX_DOCUMENT_BYTES: Final = MIB
+MAX_DOCUMENTS_BYTES: Final = 16 * MIB
+MAX_DOCUMENTS: Final = 1024
+MAX_DOCUMENT_NAME_BYTES: Final = 256
+EXTENSION_PREFIX: Final = "rotifer.ext."
+"""What a guest imports the functions of a host module from, before the module's name."""
+MODULE_NAME_PATTERN: Final = r"^[a-z][a-z0-9-]{0,39}$"
+
+# Markdown memory (markdown-memory.zh.md).
+MAX_MARKDOWN_FILE_BYTES: Final = 4 * MIB
+MAX_MARKDOWN_BYTES: Final = 16 * MIB
+"""All files together; every operation reads them all."""
+DEFAULT_MARKDOWN_RESULTS: Final = 10
+MAX_MARKDOWN_RESULTS: Final = 100
+
+# JSON memory (json-and-turn-memory.zh.md).
+MAX_JSON_MEMORY_BYTES: Final = 64 * KIB
+MAX_JSON_MEMORY_DEPTH: Final = 32
+MAX_JSON_REVISION: Final = 2**53 - 1
+"""An update is made for a smaller one: JavaScript counts up to here exactly."""
+
+# Turn memory (json-and-turn-memory.zh.md).
+HINOS_VARIABLE: Final = "hinosMemory"
+DIARY_VARIABLE: Final = "compassMemory"
+TABLE_VARIABLE: Final = "memoryTable"
+TURN_DOCUMENTS: Final = "turn"
+"""What local turn memory keeps its documents under; no host module has the name."""
+TURN_ACTIONS: Final = ("turn.round", "turn.diary", "turn.table")
+"""What the audit log says of them; the host's own doing."""
+TABLE_EDITS: Final = "tableEdits"
+"""The member of an output that holds the edits of the memory table."""
+DEFAULT_HINOS_TIMEOUT_MS: Final = 10_000
+MAX_TURN_RESPONSE_BYTES: Final = MIB
+DIARY_MIN_ROUNDS: Final = 20
+DIARY_ROUNDS: Final = 10
+DIARY_MOST_ROUNDS: Final = 1000
+DIARY_MOST_RECALLED: Final = 5
+MAX_TABLE_BYTES: Final = 64 * KIB
 
 # What a host call costs.
 CALL_BASE_FUEL: Final = 20_000
@@ -64,8 +110,14 @@ MAX_LOG_BYTES: Final = 64 * KIB
 LOCK_WAIT_OUTSIDE_RUN_MS: Final = 10_000
 DURABILITIES: Final = ("call", "run")
 
-# Compositions this host runs.
-COMPOSITIONS: Final = ("Single", "Seq")
+# How an agent's genes are composed.
+COMPOSITIONS: Final = ("Single", "Seq", "Par", "Cond", "Try")
+MERGES: Final = ("first", "concat", "merge")
+"""What a `Par` makes of the outputs of its branches."""
+CONDITION_OPS: Final = ("Eq", "Neq", "Gt", "Lt", "Gte", "Lte", "Contains")
+MAX_COMPOSITION_DEPTH: Final = 16
+MAX_COMPOSED_GENES: Final = 256
+"""Places for genes in one composition that names them; as many threads, at most."""
 
 # Exit status of the command line.
 EXIT_OK: Final = 0
@@ -80,6 +132,9 @@ NAME_PATTERN: Final = r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$"
 MAX_NAME_LENGTH: Final = 100
 DOMAIN_PATTERN: Final = r"^[a-z0-9]+(\.[a-z0-9]+)*$"
 VERSION_PATTERN: Final = r"^\d+\.\d+\.\d+(-[a-zA-Z0-9.]+)?$"
+TEMPLATES: Final = ("rust", "assemblyscript", "wat", "c", "typescript")
+"""Genes to start from, `rotifer init --template`."""
+FIDELITIES: Final = ("Wrapped", "Hybrid", "Native", "Unknown")
 GENE_ID_PATTERN: Final = r"^v2:[0-9a-f]{64}$"
 
 AUDIT_ACTIONS: Final = (

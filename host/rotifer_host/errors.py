@@ -7,9 +7,14 @@
     ├── AgentError              unknown agent, name taken, bad record
     ├── DocumentError           not one JSON document, or not a JSON value
     ├── RecordingError          a recorded run that cannot be written, read or replayed
+    ├── MarkdownError           a memory in Markdown files; the code is one of markdown-memory.zh.md
+    ├── TransferError           the file of a moved agent that cannot be written or taken in
+    ├── TurnMemoryError         an external memory service that did not do what it was asked
     ├── ModuleError             a module that cannot run here
     │   ├── BadModuleError      not valid WebAssembly, or not a gene
-    │   └── UnknownImportError  imports something the host does not offer
+    │   ├── UnknownImportError  imports something the host does not offer
+    │   └── NotGrantedError     imports a host module that its agent is not granted
+    ├── HostModuleError         a host module that is not there, or cannot be used
     ├── StoreError              the memory store failed
     ├── AuditError              an audit line could not be written
     ├── LockTimeoutError        another process held a lock for too long
@@ -20,7 +25,8 @@
         ├── QuotaExceededError       -8   MEMORY_QUOTA_EXCEEDED
         ├── InvalidInputError        -10  MEMORY_INVALID_INPUT
         ├── NotFoundError            -12  MEMORY_NOT_FOUND
-        └── StorageError             -13  MEMORY_STORAGE_ERROR
+        ├── StorageError             -13  MEMORY_STORAGE_ERROR
+        └── MemoryConflictError      -14  MEMORY_CONFLICT, only of host modules json and markdown
 
 No exception of LMDB, the WASM engine or the JSON libraries leaves the package
 unmapped.
@@ -28,6 +34,7 @@ unmapped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rotifer_host import contract
@@ -42,16 +49,22 @@ __all__ = [
     "DocumentError",
     "GeneError",
     "HostCallError",
+    "HostModuleError",
     "InvalidInputError",
     "LockTimeoutError",
+    "MarkdownError",
+    "MemoryConflictError",
     "ModuleError",
     "NotFoundError",
+    "NotGrantedError",
     "ProjectError",
     "QuotaExceededError",
     "RecordingError",
     "RotiferError",
     "StorageError",
     "StoreError",
+    "TransferError",
+    "TurnMemoryError",
     "UnknownImportError",
     "UsageError",
 ]
@@ -106,6 +119,31 @@ class RecordingError(RotiferError):
     code = "RECORDING"
 
 
+class MarkdownError(RotiferError):
+    """A memory in Markdown files cannot be written, changed, read or found."""
+
+    code = "MEMORY_STORAGE_ERROR"
+
+
+class TransferError(RotiferError):
+    """The file of a moved agent cannot be written, read or taken in."""
+
+    code = "AGENT_FILE"
+
+
+class TurnMemoryError(RotiferError):
+    """A service of turn memory did not answer, or not as it must.
+
+    `certain` says that it has kept nothing of what it was sent; otherwise nobody knows.
+    """
+
+    code = "TURN_MEMORY"
+
+    def __init__(self, message: str, *, certain: bool = False) -> None:
+        super().__init__(message)
+        self.certain = certain
+
+
 class ModuleError(RotiferError):
     """A WebAssembly module that cannot run here."""
 
@@ -120,6 +158,20 @@ class UnknownImportError(ModuleError):
     """An import the host does not offer."""
 
     code = "UNKNOWN_IMPORT"
+    modules: Sequence[str] = ()
+    """What the imports that are not offered name as their modules."""
+
+
+class NotGrantedError(ModuleError):
+    """An import from a host module that there is, and that is not granted to who runs the gene."""
+
+    code = "NOT_GRANTED"
+
+
+class HostModuleError(RotiferError):
+    """A host module is not there, or what a distribution registered as one is none."""
+
+    code = "HOST_MODULE"
 
 
 class StoreError(RotiferError):
@@ -132,8 +184,8 @@ class AuditError(RotiferError):
     """An audit line could not be written."""
 
     code = "MEMORY_STORAGE_ERROR"
-    written = False
-    """Whether it stands in the file all the same, and only bringing it to the disk failed."""
+    written: Sequence[bytes] = ()
+    """Lines that stand in the file all the same: only bringing them to the disk failed."""
 
 
 class LockTimeoutError(RotiferError):
@@ -195,3 +247,10 @@ class StorageError(HostCallError):
 
     result = contract.STORAGE_ERROR
     code = "MEMORY_STORAGE_ERROR"
+
+
+class MemoryConflictError(HostCallError):
+    """The memory is not what the change was made for: another revision, a key that is taken; nothing was written."""
+
+    result = contract.MEMORY_CONFLICT
+    code = "MEMORY_CONFLICT"

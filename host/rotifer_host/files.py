@@ -87,7 +87,7 @@ def read_json(path: Path, error: Callable[[str], RotiferError]) -> object:
     Raises what `error` makes of a message naming the file and, for bad JSON, line and column.
     """
     try:
-        text = path.read_bytes().decode()
+        text = _content(path).decode()
         return json.loads(text, parse_constant=_refuse_constant)
     except OSError as cause:
         message = f"cannot read {path}: {cause.strerror}"
@@ -114,6 +114,13 @@ def _mode(path: Path, error: Callable[[str], RotiferError]) -> int:
     except ValueError as cause:
         message = f"cannot look at {path}: {cause}"
         raise error(message) from cause
+
+
+def _content(path: Path) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe that nobody writes into is empty
+    with os.fdopen(fd, "rb") as file:
+        os.set_blocking(fd, True)
+        return file.read()
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -64,16 +64,12 @@ class FileLock:
         self._file = (-1, -1)
         _every_lock.add(self)
 
-    def acquire(self, patience: Patience, *, checked: bool = False) -> None:
-        """Take the lock; tries at least once, even with no patience left.
-
-        `checked` says that the caller has held it a moment ago: then nobody looks again
-        whether the file is still the one at `path`.
-        """
+    def acquire(self, patience: Patience) -> None:
+        """Take the lock; tries at least once, even with no patience left."""
         if not self._thread_lock.acquire(blocking=False):
             self._wait_for_thread(patience)
         try:
-            while not self._take_file(patience, checked=checked):
+            while not self._take_file(patience):
                 self._reopen()
         except BaseException:
             self._unlock_file()
@@ -115,7 +111,7 @@ class FileLock:
             if patience.remaining_s() <= 0:
                 raise self._timeout()
 
-    def _take_file(self, patience: Patience, *, checked: bool) -> bool:
+    def _take_file(self, patience: Patience) -> bool:
         """Lock what is open; False when that is no longer the file at `path`."""
         if self._fd < 0:
             return False
@@ -131,8 +127,6 @@ class FileLock:
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
             else:
                 break
-        if checked:
-            return True
         try:
             found = os.stat(self._name)  # noqa: PTH116 - every lock comes here
         except FileNotFoundError:

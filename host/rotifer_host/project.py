@@ -3,7 +3,7 @@
 rotifer.json            {"v", "name", "version", "author", "genes_dir"}
 genes/<name>/           one gene each: phenotype.json, its source, gene.ir.wasm
 .rotifer/               0700, not for git
-    agents/<id>.json    one agent each
+    agents/<id>.json    one agent each; <id>.run and <id>.next beside it are the locks of its exclusive runs
     memory/<id>/        its memory
     audit.jsonl  telemetry.jsonl
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -20,6 +20,8 @@ from typing import Final
 import msgspec
 
 from rotifer_host import contract, telemetry
+from rotifer_host.agent.composition_reader import CompositionError, read_composition
+from rotifer_host.agent.grants import Grants, read_grants
 from rotifer_host.agent.record import AgentRecord, check_name, create_agent, find_agent, list_agents
 from rotifer_host.audit import AuditLog
 from rotifer_host.clock import Clock, SystemClock
@@ -27,9 +29,11 @@ from rotifer_host.errors import AgentError, GeneError, ProjectError, UsageError
 from rotifer_host.files import absolute, is_file, is_folder, make_private_folder, read_json
 from rotifer_host.gene import Gene
 from rotifer_host.gene.phenotype import PHENOTYPE_FILE
+from rotifer_host.gene.template import TEMPLATE_GENE, template_files
 from rotifer_host.lock import FileLock, Wait
 from rotifer_host.memory.entry import DEFAULT_DATA_POLICY, DataPolicy
 from rotifer_host.telemetry import TelemetryLog
+from rotifer_host.turn_memory import TurnMemory, read_turn_memory
 
 __all__ = ["PROJECT_FILE", "ProjectFolder", "module_cache_dir"]
 
@@ -37,13 +41,15 @@ PROJECT_FILE: Final = "rotifer.json"
 
 _CLOCK: Final = SystemClock()
 _STATE_FOLDER: Final = ".rotifer"
+_AUTHOR: Final = "local-dev"
 _STARTER_GENE: Final = Path(__file__).parent / "gene" / "starter" / "hello"
 _GITIGNORE: Final = """\
 # the agents' records, memory and logs
 .rotifer/
-# made by `rotifer compile`
+# made by `rotifer compile` and `rotifer wrap`
 gene.ir.wasm
 .compile-result.json
+.gene-manifest.json
 # made by build tools
 node_modules/
 target/
@@ -60,7 +66,7 @@ class ProjectFolder:
     def __init__(self, root: Path) -> None:
         """Read `rotifer.json` in `root`. Raises `ProjectError`, naming the field that is wrong."""
         self.root = root
-        self.name, self.genes_dir = _read_project(root)
+        self.name, self.author, self.genes_dir = _read_project(root)
         self.state_dir = root / _STATE_FOLDER
 
     def __repr__(self) -> str:
@@ -85,13 +91,15 @@ class ProjectFolder:
         )
 
     @classmethod
-    def init(cls, path: Path, name: str) -> ProjectFolder:
-        """Make the folder `path` with a project named `name` and a starter gene, `hello`: all of it, or nothing.
+    def init(cls, path: Path, name: str, template: str | None = None) -> ProjectFolder:
+        """Make the folder `path` with a project named `name` and a gene to start from: all of it, or nothing.
 
-        An empty folder that is there already is replaced. Raises `UsageError` for a bad
-        name, `ProjectError` when there is something at `path`.
+        The gene is `hello`, or `formatter` in the language of a `template`. An empty
+        folder that is there already is replaced. Raises `UsageError` for a bad name and an
+        unknown template, `ProjectError` when there is something at `path`.
         """
         check_name(name, "project")
+        gene, files = _starter() if template is None else (TEMPLATE_GENE, template_files(template))
         path = absolute(path, ProjectError)
         draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
         try:
@@ -99,7 +107,7 @@ class ProjectFolder:
                 message = f"{path} is there already and not an empty folder"
                 raise ProjectError(message, help="choose a name that is not taken")
             try:
-                _write_project(draft, name)
+                _write_project(draft, name, gene, files)
                 draft.rename(path)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
@@ -130,49 +138,76 @@ class ProjectFolder:
 
     def agent(self, name: str) -> AgentRecord:
         """Return an agent by name. Raises `AgentError`: see `find_agent`."""
-        return find_agent(self._agents_dir, name)
+        return find_agent(self.agents_dir, name)
 
     def agents(self, on_unreadable: Callable[[AgentError], None] | None = None) -> list[AgentRecord]:
         """Return the agents by name.
 
         A record that cannot be read raises `AgentError`, or is handed to `on_unreadable` and left out.
         """
-        return list_agents(self._agents_dir, on_unreadable)
+        return list_agents(self.agents_dir, on_unreadable)
 
     def create_agent(  # noqa: PLR0913 - all that is asked when an agent is made
         self,
         name: str,
-        genome: Sequence[str],
+        genome: Sequence[str] = (),
         *,
-        composition: str | None = None,
+        composition: str | Mapping[str, object] | None = None,
+        exclusive: bool = False,
         memory_quota: int | None = None,
         data_policy: DataPolicy | None = None,
+        grants: Grants = (),
+        turn_memory: Mapping[str, object] | None = None,
         clock: Clock = _CLOCK,
     ) -> AgentRecord:
         """Make an agent of genes that exist and have a valid phenotype; they need not be compiled yet.
 
-        What is left out is the default of `AgentRecord`; `memory_quota` is bytes.
+        `composition` is as `read_composition` takes it, and without a genome names the
+        genes itself; `grants` are as `read_grants` takes them, and `turn_memory` as
+        `read_turn_memory` does. What is left out is the default of `AgentRecord`;
+        `memory_quota` is bytes.
 
-        Raises `UsageError`, `GeneError`, `AgentError` (`AGENT_EXISTS` for a name that is
-        taken), and `LockTimeoutError`.
+        Raises `UsageError`, `GeneError`, `HostModuleError`, `AgentError` (`AGENT_EXISTS`
+        for a name that is taken), and `LockTimeoutError`.
         """
         if isinstance(genome, str):
             message = f"genes must be a list of names, not {genome!r}"
             raise UsageError(message)
-        for gene in genome:
+        try:
+            composed, genes = read_composition(composition, genome)
+        except CompositionError as error:
+            raise UsageError(str(error)) from error
+        told = self.checked_turn_memory(turn_memory)
+        for gene in genes:
             self.gene(gene).phenotype  # noqa: B018 - reading it is the check
-        self._make_state_folder("agents")
         return create_agent(
-            self._agents_dir,
+            self.made_agents_dir(),
             name,
-            genome,
-            lock=FileLock(self.state_dir / "agents.lock"),
+            genes,
+            composed,
+            lock=self.agents_lock,
             patience=Wait(),
             clock=clock,
-            composition=composition,
+            exclusive=exclusive,
             memory_quota=contract.DEFAULT_QUOTA_BYTES if memory_quota is None else memory_quota,
             data_policy=DEFAULT_DATA_POLICY if data_policy is None else data_policy,
+            grants=read_grants(grants),
+            turn_memory=told,
         )
+
+    def checked_turn_memory(self, turn_memory: Mapping[str, object] | None) -> TurnMemory | None:
+        """Return a turn memory whose generator is a gene of this project. Raises `UsageError`, `GeneError`."""
+        if turn_memory is None:
+            return None
+        told = read_turn_memory(turn_memory, _bad_turn_memory)
+        if told.diary is not None:
+            self.gene(told.diary.generator).phenotype  # noqa: B018 - reading it is the check
+        return told
+
+    def made_agents_dir(self) -> Path:
+        """Return the folder of the agents' records, which exists. Raises `ProjectError`."""
+        self._make_state_folder("agents")
+        return self.agents_dir
 
     def memory_path(self, agent_id: str) -> Path:
         """Return where an agent's memory lies, in a folder that exists. Raises `ProjectError`."""
@@ -191,8 +226,14 @@ class ProjectFolder:
         return TelemetryLog(self.state_dir / "telemetry.jsonl", enabled=telemetry.is_enabled(os.environ))
 
     @property
-    def _agents_dir(self) -> Path:
+    def agents_dir(self) -> Path:
+        """The folder of the agents' records; there may be none yet."""
         return self.state_dir / "agents"
+
+    @property
+    def agents_lock(self) -> FileLock:
+        """The lock under which records are added and replaced."""
+        return FileLock(self.state_dir / "agents.lock")
 
     def _make_state_folder(self, *below: str) -> None:
         try:
@@ -208,14 +249,23 @@ def module_cache_dir() -> Path:
     """Return the folder for compiled modules: `ROTIFER_CACHE_DIR`, else one in the user's cache.
 
     It is the user's and outside every project: what lies in it is native code, which
-    nobody should get with a clone.
+    nobody should get with a clone. The user's cache is where the XDG base directory
+    specification puts it. Raises `ProjectError` when there is no home for it.
     """
     chosen = os.environ.get("ROTIFER_CACHE_DIR")
     if chosen:
         return absolute(Path(chosen), ProjectError)
-    import platformdirs  # noqa: PLC0415 - 6 ms, and not always needed
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not cache.is_absolute():  # the specification: a relative one is ignored
+        try:
+            cache = Path.home() / ".cache"
+        except RuntimeError:
+            raise ProjectError("no home folder to cache modules in", help="set ROTIFER_CACHE_DIR") from None
+    return cache / "rotifer-host" / "modules"
 
-    return platformdirs.user_cache_path("rotifer-host", appauthor=False) / "modules"
+
+def _bad_turn_memory(problems: list[str]) -> UsageError:
+    return UsageError(f"turn memory: {'; '.join(problems)}")
 
 
 def _no_project(message: str) -> ProjectError:
@@ -229,7 +279,7 @@ def _holds_gene(folder: Path) -> bool:
         return True
 
 
-def _read_project(root: Path) -> tuple[str, Path]:
+def _read_project(root: Path) -> tuple[str, str, Path]:
     path = root / PROJECT_FILE
     document = read_json(path, ProjectError)
     if not isinstance(document, dict):
@@ -247,7 +297,11 @@ def _read_project(root: Path) -> tuple[str, Path]:
     if not isinstance(genes_dir, str) or not _is_inside(genes_dir):
         message = f"{path}: genes_dir must be a folder inside the project, such as genes, not {genes_dir!r}"
         raise ProjectError(message)
-    return name, root / genes_dir
+    author = document.get("author", _AUTHOR)
+    if not isinstance(author, str):
+        message = f"{path}: author must be text, not {author!r}"
+        raise ProjectError(message)
+    return name, author, root / genes_dir
 
 
 def _is_inside(folder: str) -> bool:
@@ -267,22 +321,24 @@ def _is_name(name: str) -> bool:
     return True
 
 
-def _write_project(folder: Path, name: str) -> None:
+def _starter() -> tuple[str, dict[str, bytes]]:
+    return _STARTER_GENE.name, {file.name: file.read_bytes() for file in _STARTER_GENE.iterdir()}
+
+
+def _write_project(folder: Path, name: str, gene: str, files: Mapping[str, bytes]) -> None:
     project = {
         "v": contract.FORMAT_VERSION,
         "name": name,
         "version": "0.1.0",
-        "author": "local-dev",
+        "author": _AUTHOR,
         "genes_dir": "genes",
     }
     folder.mkdir()
     (folder / PROJECT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(project), indent=2) + b"\n")
     (folder / ".gitignore").write_text(_GITIGNORE, encoding="utf-8")
-    (folder / "genes").mkdir()
-    gene = folder / "genes" / _STARTER_GENE.name
-    gene.mkdir()
-    for file in _STARTER_GENE.iterdir():
-        (gene / file.name).write_bytes(file.read_bytes())
+    (folder / "genes" / gene).mkdir(parents=True)
+    for file, contents in files.items():
+        (folder / "genes" / gene / file).write_bytes(contents)
     make_private_folder(folder / _STATE_FOLDER)
     for below in ("agents", "memory"):
         make_private_folder(folder / _STATE_FOLDER / below)

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = ["encodable", "indented", "printable", "quoted", "shortened"]
+__all__ = ["counted", "encodable", "indented", "is_unicode", "printable", "quoted", "shortened"]
 
 _SUSPECT: Final = re.compile(r"[^\x20-\x7e]+")
 _FIRST_ASTRAL: Final = 0x10000
@@ -53,6 +53,11 @@ def indented(text: str, prefix: str) -> str:
     return "\n".join(prefix + line for line in printable(text, lines=True).removesuffix("\n").split("\n"))
 
 
+def counted(number: int, one: str, more: str = "") -> str:
+    """Return `1 line`, `2 lines`, `1,000 entries`; `more` is the plural of what does not just take an s."""
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {more or one + 's'}"
+
+
 def shortened(text: str, most: int) -> str:
     """Return `text`, without what comes after `most` characters: what guests say must not flood a message."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
@@ -61,6 +66,15 @@ def shortened(text: str, most: int) -> str:
 def encodable(text: str, encoding: str) -> str:
     """Return `text` with what `encoding` cannot write as the escapes of `printable`."""
     return text.encode(encoding, _ERRORS).decode(encoding)
+
+
+def is_unicode(text: str) -> bool:
+    """Tell whether `text` can be written in UTF-8: it has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:

@@ -31,7 +31,12 @@ def test_init_makes_a_project(rotifer: Run, tmp_path: Path) -> None:
     assert json.loads((root / "rotifer.json").read_text(encoding="utf-8"))["name"] == "new"
     assert ".rotifer/" in (root / ".gitignore").read_text(encoding="utf-8").splitlines()
     assert stat.S_IMODE((root / ".rotifer").stat().st_mode) == 0o700
-    assert rotifer("init", "other", "--json").document == {"v": 1, "project": "other", "root": str(tmp_path / "other")}
+    assert rotifer("init", "other", "--json").document == {
+        "v": 1,
+        "project": "other",
+        "root": str(tmp_path / "other"),
+        "template": None,
+    }
 
 
 @pytest.mark.parametrize("name", ["../up", "Upper", "a/b", "a..b", "-x", "x" * 101, "", "a\nb"])
@@ -78,7 +83,8 @@ def test_compile_prints_the_gene_id(rotifer: Run, project: Path) -> None:
     assert f"Gene ID (v2): {document['geneId']}\n" in shown.stdout
     assert listed["hello"]["geneId"] == document["geneId"]
     assert set(document) == {
-        "v", "gene", "geneId", "domain", "mode", "source", "sourceSha256", "output", "sizeBytes", "sections", "warnings"
+        "v", "gene", "geneId", "domain", "mode", "source", "sourceSha256", "output", "sizeBytes", "steps", "exports",
+        "imports", "features", "sections", "warnings"
     }  # fmt: skip
 
 
@@ -180,6 +186,7 @@ def test_an_agent_remembers(rotifer: Run, project: Path) -> None:
         "size": 3,
         "createdBy": second["genes"][0]["geneId"],
         "updatedAt": entry["updatedAt"],
+        "reachable": True,
     }
     shown = rotifer("agent", "memory", "list", "bob", cwd=project)
     assert shown.stdout.splitlines()[1].split() == [
@@ -292,7 +299,7 @@ def test_doctor_looks_at_everything(rotifer: Run, project: Path, tmp_path: Path)
     found = {finding["name"]: finding for finding in inside.document["findings"]}
     assert list(found) == [
         "rotifer", "python", "platform", "wasmtime", "lmdb", "msgspec", "orjson", "cffi", "sandbox", "module cache",
-        "telemetry", "project", "genes", "agents", "state",
+        "node", "host modules", "telemetry", "project", "genes", "agents", "state",
     ]  # fmt: skip
     assert found["genes"]["detail"] == "2 ready"
     assert found["project"]["detail"] == str(project)

@@ -29,7 +29,7 @@ def examples(ctx: click.Context) -> tuple[str, ...]:
 EXAMPLES = dict.fromkeys(example for ctx in CONTEXTS for example in examples(ctx))
 ECHO = """(module (memory (export "memory") 1)
   (func (export "express") (param i32 i32) (result i32) (local.get 0)))"""
-HEAVY = ("wasmtime", "lmdb", "rich", "msgspec", "orjson", "jsonschema", "cffi", "msgpack", "platformdirs", "matplotlib")
+HEAVY = ("wasmtime", "lmdb", "rich", "msgspec", "orjson", "jsonschema", "cffi", "msgpack", "matplotlib", "mcp")
 
 
 def test_the_commands_of_the_contract_are_there() -> None:
@@ -38,16 +38,31 @@ def test_the_commands_of_the_contract_are_there() -> None:
         "rotifer",
         "rotifer init",
         "rotifer compile",
+        "rotifer wrap",
         "rotifer list",
         "rotifer run",
+        "rotifer test",
         "rotifer agent",
         "rotifer agent create",
         "rotifer agent list",
         "rotifer agent run",
+        "rotifer agent set-genes",
+        "rotifer agent grant",
+        "rotifer agent turn-memory",
         "rotifer agent memory",
         "rotifer agent memory list",
         "rotifer agent memory delete",
         "rotifer agent memory check",
+        "rotifer agent memory stats",
+        "rotifer agent explain",
+        "rotifer agent export",
+        "rotifer agent import",
+        "rotifer memory-md",
+        "rotifer memory-md write",
+        "rotifer memory-md update",
+        "rotifer memory-md read",
+        "rotifer memory-md search",
+        "rotifer mcp",
         "rotifer bench",
         "rotifer audit",
         "rotifer audit show",
@@ -69,6 +84,12 @@ def test_every_command_explains_itself(ctx: click.Context) -> None:
     assert {"-C", "--json"} <= {name for option in options for name in option.opts}
     assert any(example.split(" | ")[-1].startswith(ctx.command_path) for example in examples(ctx))
     assert all(f"\n  {example}\n" in ctx.get_help() + "\n" for example in examples(ctx))
+
+
+def test_the_usage_names_what_nobody_may_leave_out(rotifer: Callable[..., Any]) -> None:
+    """An error that something is missing shows it in its place."""
+    wanted = "usage: rotifer agent explain [OPTIONS] AGENT --gene GENE --key KEY;"
+    assert wanted in rotifer("agent", "explain", "greeter").stderr
 
 
 def test_lists_of_commands_are_not_cut_short() -> None:
@@ -116,8 +137,17 @@ def test_every_example_works(tmp_path: Path, project: Path, add_gene: Callable[[
     host.chmod(0o700)
     add_gene("echo", ECHO)
     (project / "request.json").write_text('{"name": "Ada"}', encoding="utf-8")
+    (project / "composition.json").write_text(
+        '{"type": "Try", "primary": "counter", "fallback": {"type": "Seq", "steps": ["hello"]}}', encoding="utf-8"
+    )
     (project / "policy.json").write_text(
         '{"maxRetentionDays": 30, "autoDeleteOnTermination": false, "anonymizationSupported": true}', encoding="utf-8"
+    )
+    (project / "settings.json").write_text('{"schema": {"required": ["scene"]}}', encoding="utf-8")
+    (project / "turn-memory.json").write_text(
+        '{"memoryRuntime": "axon_go", "diary": {"generator": "hello"}, "memorySources": '
+        '[{"id": "diary", "agentRef": "me", "variable": "compassMemory"}]}',
+        encoding="utf-8",
     )
     # groups show what needs an agent before the command that makes one
     for example in sorted(EXAMPLES, key=lambda line: not line.startswith(("rotifer init", "rotifer agent create"))):

@@ -41,8 +41,8 @@ HOSTILE = "\x1b[2Jgone\x9b1m\u202e\r\nerror[X]: forged"
 
 def ended(code: str, message: str, status: Status = "limit") -> RunResult:
     """Return the result of a run that ended with this error."""
-    gene = replace(GENE, status=status)
-    return replace(RESULT, status=status, output=None, error=RunError(code, message), genes=(gene,))
+    error = RunError(code, message)
+    return replace(RESULT, status=status, output=None, error=error, genes=(replace(GENE, status=status, error=error),))
 
 
 def test_a_report_has_output_and_costs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,8 +128,9 @@ def test_a_limit_names_its_option(code: str, option: str, capsys: pytest.Capture
 
 def test_a_failure_shows_where(capsys: pytest.CaptureFixture[str]) -> None:
     """A trap's backtrace follows its message, by function name."""
-    result = ended("TRAP", "unreachable", "failed")
-    result = replace(result, error=RunError("TRAP", "unreachable", ("inner at 0x1f", "express at 0x2a")))
+    error = RunError("TRAP", "unreachable", ("inner at 0x1f", "express at 0x2a"))
+    genes = (replace(GENE, status="failed", error=error),)
+    result = replace(RESULT, status="failed", output=None, error=error, genes=genes)
     assert show_run(Session(json=False), result, Limits()) == 1
     assert capsys.readouterr().err == "error[TRAP]: unreachable\n    at inner at 0x1f\n    at express at 0x2a\n"
 

@@ -10,8 +10,8 @@ import pytest
 from rotifer_host import contract
 
 TABLE = [
-    ("", "rotifer needs a command", "the commands are init, compile, list"),
-    ("agent", "rotifer agent needs a command", "create, list, run, memory"),
+    ("", "rotifer needs a command", "the commands are init, compile, wrap, list"),
+    ("agent", "rotifer agent needs a command", "create, list, run, set-genes, grant, turn-memory, memory"),
     ("agent memory", "rotifer agent memory needs a command", "list, delete"),
     ("agnet", "rotifer has no command 'agnet'", "did you mean agent?"),
     ("agent rum x", "rotifer agent has no command 'rum'", "did you mean run?"),
@@ -34,7 +34,14 @@ TABLE = [
     ("agent create a", "missing option '--genes'", "usage: rotifer agent create"),
     ("agent create a --genes", "missing option '--genes'", "usage: rotifer agent create"),
     ("agent create --genes a b", "missing argument 'NAME'", "rotifer agent create NAME --genes GENE... [OPTIONS]"),
-    ("agent create a --genes g --composition Par", "'Par' is not one of 'Single', 'Seq'", ""),
+    ("agent create a --genes g --composition Zip", "--composition must be one of Single, Seq, Par, Cond, Try", ""),
+    ("agent create a --composition Par", "missing option '--genes'", ""),
+    ("agent create a --genes g --merge any", "'any' is not one of 'first', 'concat', 'merge'", ""),
+    ("agent create a --genes g --merge first", "--merge goes with --composition Par", ""),
+    ("agent create a --genes g --composition Try --predicate {}", "--predicate goes with --composition Cond", ""),
+    ("agent create a --genes g h --composition Cond --predicate {", "--predicate is not JSON", ""),
+    ("agent create a --genes g h --composition Cond --predicate @no.json", "no.json: No such file", ""),
+    ("agent create a --composition @no.json", "no.json: No such file", ""),
     ("agent create a --genes g --memory-quota 50", "--memory-quota must be a number with KB, MB or GB", ""),
     ("agent create a --genes g --memory-quota=-1MB", "--memory-quota must be a number", ""),
     ("agent create a --genes g --memory-quota 0KB", "--memory-quota must be more than zero", ""),

@@ -13,10 +13,12 @@ from rotifer_host import contract, errors
 from rotifer_host.agent.memory_calls import memory_functions
 from rotifer_host.audit import Action, AuditLine
 from rotifer_host.memory.entry import DEFAULT_ACCESS, AccessPolicy, DataPolicy, RetentionPolicy, make_record
+from rotifer_host.modules import find_module
 from rotifer_host.sandbox import HostFunction, core_functions, wasi_functions
 from rotifer_host.sandbox.result import GuestError
 
-TEXT = (Path(__file__).parents[2] / "abi" / "README.md").read_text(encoding="utf-8")
+ABI = Path(__file__).parents[2] / "abi"
+TEXT = (ABI / "README.md").read_text(encoding="utf-8")
 RULING = re.compile(r"\s*\*\*\[R\]\*\*(\s*\*\((?:[^*])*\)\*)?")
 
 
@@ -105,8 +107,22 @@ def test_results() -> None:
     """Results and codes of a memory call are those of the error classes."""
     documented = {int(names(row[0])[0]): names(row[1]) for row in tables("Results")[0]}
     kinds = [kind for kind in errors.HostCallError.__subclasses__() if kind.__module__ == errors.__name__]
-    refusals = {kind.result: [kind.code] for kind in kinds}
+    refusals = {kind.result: [kind.code] for kind in kinds if kind is not errors.MemoryConflictError}
     assert documented == {**refusals, contract.BUDGET_EXHAUSTED: []}
+
+
+def test_json_memory() -> None:
+    """Functions, result and limits of `rotifer.ext.json` are the code's."""
+    text = (ABI / "host-modules.md").read_text(encoding="utf-8")
+    section = text.partition("## `rotifer.ext.json`")[2].partition("\n## ")[0]
+    for said in (
+        *(f"| `{name}` |" for name in find_module("json").functions),
+        f"| `{errors.MemoryConflictError.result}` | `{errors.MemoryConflictError.code}` |",
+        f"at most {contract.MAX_JSON_MEMORY_BYTES:,} bytes",
+        f"depth of at most {contract.MAX_JSON_MEMORY_DEPTH}",
+        f"from 0 to {contract.MAX_JSON_REVISION - 1:,}",
+    ):
+        assert said in section
 
 
 def test_ends_of_a_run() -> None:

@@ -109,7 +109,10 @@ def test_lock_is_complete() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups = project["dependency-groups"]
     wanted = {
-        "run": (run, project["project"]["dependencies"] + groups["build"]),
+        "run": (
+            run,
+            project["project"]["dependencies"] + project["project"]["optional-dependencies"]["test"] + groups["build"],
+        ),
         "dev": (dev, groups["dev"]),
     }
     for pinned, requirements in wanted.values():

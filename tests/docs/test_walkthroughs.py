@@ -57,7 +57,20 @@ def test_python_page(tmp_path: Path) -> None:
     run([sys.executable, "-W", "error", "-c", "\n".join([first, make_gene, *rest])], tmp_path)
 
 
-@pytest.mark.parametrize("page", ["docs/testing-a-gene.md", "docs/recordings.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "docs/testing-a-gene.md",
+        "docs/recordings.md",
+        "docs/compositions.md",
+        "docs/markdown-memory.md",
+        "docs/json-memory.md",
+        "docs/mcp.md",
+        "docs/looking-inside.md",
+        "docs/moving-an-agent.md",
+        "docs/turn-memory.md",
+    ],
+)
 def test_page_of_commands(tmp_path: Path, page: str) -> None:
     """Every command of the page can be typed, and its program runs where they leave off."""
     (commands,) = blocks(page, "sh")

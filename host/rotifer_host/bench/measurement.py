@@ -25,6 +25,8 @@ from rotifer_host.errors import RotiferError, UsageError
 from rotifer_host.gene import compile_gene
 from rotifer_host.limits import Limits
 from rotifer_host.memory import Durability
+from rotifer_host.modules.functions import module_functions
+from rotifer_host.modules.registry import usable_modules
 from rotifer_host.project import ProjectFolder
 from rotifer_host.sandbox import (
     HostFunctions,
@@ -119,7 +121,8 @@ def measure(
     target = find_target(folder, name)
     genes = [folder.gene(gene) for gene in target.record.genome]
     if options.recompile:
-        compiler = Sandbox(HostFunctions(core_functions(), wasi_functions(), memory_functions()))
+        offered = module_functions(usable_modules())
+        compiler = Sandbox(HostFunctions(core_functions(), wasi_functions(), memory_functions(), offered))
         for gene in dict.fromkeys(genes):
             compile_gene(gene, sandbox=compiler, wasm=gene.compiled_from())
     started = _CLOCK.now_ms()

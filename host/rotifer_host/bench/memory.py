@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from rotifer_host.agent.record import AgentRecord, Composition
+from rotifer_host.agent.composition import Single
+from rotifer_host.agent.record import AgentRecord
 from rotifer_host.audit import AuditLog
 from rotifer_host.clock import SystemClock, rfc3339
 from rotifer_host.errors import AgentError, GeneError, ProjectError
 from rotifer_host.files import make_private_folder
 from rotifer_host.lock import Wait
+from rotifer_host.modules.registry import usable_modules
 from rotifer_host.store import open_store
 from rotifer_host.telemetry import TelemetryLog, is_enabled
 from rotifer_host.text import quoted
@@ -44,6 +46,8 @@ class Target:
 class BenchMemory:
     """The files a call path is measured on."""
 
+    root: Path
+    """What host modules take for the project's folder."""
     store: Store
     audit: AuditLog
     telemetry: TelemetryLog
@@ -66,8 +70,9 @@ def find_target(folder: ProjectFolder, name: str) -> Target:
         id=str(uuid.uuid4()),
         name=f"bench-{name}",
         genome=[name],
-        composition=Composition("Single"),
+        composition=Single(),
         createdAt=rfc3339(_CLOCK.now_ms()),
+        grants={module.name: {} for module in usable_modules()},
     )
     return Target("gene", record)
 
@@ -88,7 +93,7 @@ def memories(
             store = stack.enter_context(
                 open_store(folder.memory_path(record.id), agent_id=record.id, quota=record.memoryQuota)
             )
-            yield "own", dict.fromkeys(names, BenchMemory(store, folder.audit, folder.telemetry))
+            yield "own", dict.fromkeys(names, BenchMemory(folder.root, store, folder.audit, folder.telemetry))
             return
         try:
             make_private_folder(folder.state_dir)
@@ -107,14 +112,14 @@ def _memory(root: Path, record: AgentRecord) -> Iterator[BenchMemory]:
         audit = AuditLog(root / "audit.jsonl")
         try:
             yield BenchMemory(
-                store, audit, TelemetryLog(root / "telemetry.jsonl", enabled=is_enabled(dict(os.environ)))
+                root, store, audit, TelemetryLog(root / "telemetry.jsonl", enabled=is_enabled(dict(os.environ)))
             )
         finally:
             audit.close()
 
 
 def _copy(folder: ProjectFolder, target: Target, copies: list[BenchMemory]) -> bool:
-    """Put the agent's entries into each copy, as one snapshot shows them; False when it has none."""
+    """Put all that the agent's memory holds into each copy, as one snapshot shows them; False when it has none."""
     record = target.record
     path = folder.state_dir / "memory" / record.id
     if target.kind == "gene" or not path.exists():  # opening it would make it
@@ -131,6 +136,10 @@ def _copy(folder: ProjectFolder, target: Target, copies: list[BenchMemory]) -> b
                 found = True
                 for change in changes:
                     change.put(identity, entry)
+            for name, _ in snapshot.documents():
+                found = True
+                for change in changes:
+                    change.put_document(name, snapshot.document(name))
         for change in changes:
             change.commit()
     return found

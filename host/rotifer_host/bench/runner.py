@@ -7,11 +7,16 @@ from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from rotifer_host.agent.composed import compose
+from rotifer_host.agent.composition import has_par
+from rotifer_host.agent.grants import granted_modules
 from rotifer_host.agent.memory_calls import memory_functions
 from rotifer_host.agent.run import LoadedGene, RunSetting, load_genes, run_genome
 from rotifer_host.clock import SystemClock
-from rotifer_host.errors import AccessDeniedError
+from rotifer_host.errors import AccessDeniedError, UsageError
 from rotifer_host.memory import AgentMemory, Durability, refused_outside_agent
+from rotifer_host.modules import Granted
+from rotifer_host.modules.functions import module_functions
 from rotifer_host.project import module_cache_dir
 from rotifer_host.sandbox import (
     CallStats,
@@ -21,6 +26,7 @@ from rotifer_host.sandbox import (
     Module,
     Sandbox,
     core_functions,
+    encode_document,
     wasi_functions,
 )
 
@@ -76,14 +82,18 @@ class Runner:
         durability: Durability,
         recorder: Recorder | None = None,
     ) -> None:
-        calls = memory_functions()
+        if durability == "run" and has_par(record.composition):
+            message = f"--durability run is not for {record.name}: it holds a Par"
+            raise UsageError(message, help="genes that run at the same time do not share one transaction")
+        calls = (*memory_functions(), *module_functions(granted_modules(record)))
         if recorder is not None:
             calls = tuple(
                 replace(each, handler=recorder.handler(call_path, each.label, each.handler)) for each in calls
             )
         functions = HostFunctions(core_functions(), wasi_functions(), calls)
         self._sandbox = _WatchedSandbox(functions, call_path=call_path)
-        self._genes = load_genes(self._sandbox, genes)
+        self._genes = load_genes(self._sandbox, genes, granted=tuple(record.grants), agent=record.name)
+        self._execute, _ = compose(record.composition, self._genes)
         self._record = record
         self._memory = memory
         self._limits = limits
@@ -104,7 +114,7 @@ class Runner:
         started = perf_counter_ns()
         deadline = Deadline(self._limits.deadline_ms)
         setting = RunSetting(
-            sandbox=self._sandbox,
+            call_path=self._sandbox.call_path,
             limits=self._limits,
             deadline=deadline,
             clock=_CLOCK,
@@ -113,10 +123,13 @@ class Runner:
             agent_id=self._record.id,
             composition=self._record.composition.type,
             refuse=self._refusal(deadline),
+            granted=Granted(
+                self._record.id, self._record.name, self._memory.root, _CLOCK, deadline, self._record.grants
+            ),
         )
-        result = run_genome(self._genes, document, setting)
+        result = run_genome(self._genes, document, setting, self._execute)
         nanos = perf_counter_ns() - started
-        return Observed(nanos, result, results[-1].output_json if results else b"", _together(results))
+        return Observed(nanos, result, encode_document(result.output), _together(results))
 
     def _agent_memory(self, deadline: Deadline) -> AgentMemory:
         return AgentMemory(

@@ -18,9 +18,13 @@ from rotifer_host.cli.conformance_host import host
 from rotifer_host.cli.doctor import doctor
 from rotifer_host.cli.init import init
 from rotifer_host.cli.list_genes import list_
+from rotifer_host.cli.mcp import mcp
+from rotifer_host.cli.memory_md import memory_md
 from rotifer_host.cli.output import print_document, print_text
 from rotifer_host.cli.replay import replay
 from rotifer_host.cli.run_gene import run
+from rotifer_host.cli.test_gene import test
+from rotifer_host.cli.wrap import wrap
 
 __all__ = ["rotifer"]
 
@@ -56,5 +60,20 @@ def rotifer() -> None:
 
 conformance.add_command(gene)
 conformance.add_command(host)
-for _command in (init, compile_, list_, run, agent, bench, audit, replay, conformance, doctor):
+for _command in (
+    init,
+    compile_,
+    wrap,
+    list_,
+    run,
+    test,
+    agent,
+    memory_md,
+    mcp,
+    bench,
+    audit,
+    replay,
+    conformance,
+    doctor,
+):
     rotifer.add_command(_command)

@@ -20,7 +20,19 @@ from rotifer_host.cli.output import print_document, print_text
 from rotifer_host.errors import UsageError
 from rotifer_host.limits import parse_size
 
-__all__ = ["Command", "Group", "Session", "budget_options", "limit_options", "log_option", "size", "wants_json"]
+__all__ = [
+    "Command",
+    "Group",
+    "Session",
+    "budget_options",
+    "call_path_option",
+    "limit_options",
+    "log_option",
+    "run_limits",
+    "size",
+    "wants_json",
+    "whole_number",
+]
 
 _WASM32_BYTES: Final = 4 * contract.GIB
 _LARGEST_LIMIT: Final = (1 << 63) - 1
@@ -77,6 +89,11 @@ class Command(click.Command):
             error.ctx = error.ctx or ctx
             raise
 
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return the usage, with the options that nobody may leave out."""
+        needed = [each for each in self.params if isinstance(each, click.Option) and each.required]
+        return [*super().collect_usage_pieces(ctx), *(f"{each.opts[0]} {each.make_metavar(ctx)}" for each in needed)]
+
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return the first sentence of the help whole: the list of commands wraps it, and cuts nothing."""
         del limit
@@ -131,18 +148,26 @@ def whole_number(what: str, *, maximum: int) -> Callable[[str], int]:
 
 def limit_options(function: _Function) -> _Function:
     """Add the options that say how a gene or an agent runs."""
-    call_path = click.option(
-        "--call-path",
-        metavar="PATH",
-        help="How host calls reach Python: native, raw, plain or auto; ROTIFER_CALL_PATH otherwise.",
-    )
-    return budget_options(call_path(function))
+    return budget_options(call_path_option(function))
 
 
 def budget_options(function: _Function) -> _Function:
     """Add those of them that a measurement of several call paths has too."""
+    recompile = click.option("--recompile", is_flag=True, help="First compile what has changed since it was compiled.")
+    source = click.option(
+        "--input",
+        "source",
+        metavar="JSON",
+        default="{}",
+        show_default=True,
+        help="The input: JSON text, @FILE for a file, or - for standard input.",
+    )
+    return source(run_limits(recompile(function)))
+
+
+def run_limits(function: _Function) -> _Function:
+    """Add what each run may use."""
     for option in (
-        click.option("--recompile", is_flag=True, help="First compile what has changed since it was compiled."),
         click.option(
             "--max-memory",
             "memory_bytes",
@@ -168,17 +193,18 @@ def budget_options(function: _Function) -> _Function:
             show_default=True,
             help="Fuel each gene may burn: about one unit an instruction, more for a host call.",
         ),
-        click.option(
-            "--input",
-            "source",
-            metavar="JSON",
-            default="{}",
-            show_default=True,
-            help="The input: JSON text, @FILE for a file, or - for standard input.",
-        ),
     ):
         function = option(function)
     return function
+
+
+def call_path_option(function: _Function) -> _Function:
+    """Add how host calls reach Python."""
+    return click.option(
+        "--call-path",
+        metavar="PATH",
+        help="How host calls reach Python: native, raw, plain or auto; ROTIFER_CALL_PATH otherwise.",
+    )(function)
 
 
 log_option: Final = click.option(

@@ -19,7 +19,7 @@ from rotifer_host.cli.common import Command, Session
 from rotifer_host.cli.list_genes import gene_states
 from rotifer_host.cli.output import print_document, working
 from rotifer_host.cli.table import Cell, print_table
-from rotifer_host.errors import ModuleError, ProjectError, RotiferError
+from rotifer_host.errors import GeneError, ModuleError, ProjectError, RotiferError
 from rotifer_host.files import is_file, is_folder
 from rotifer_host.limits import Limits, format_size
 
@@ -58,7 +58,7 @@ def doctor(session: Session) -> int:
     Works outside a project too, and changes nothing. Exits 1 when something is wrong.
     """
     with working("looking at everything"):
-        findings = [*_installation(), *_surroundings(session)]
+        findings = [*_installation(session.directory), *_surroundings(session)]
     ok = all(finding.ok for finding in findings)
     if session.json:
         print_document({"ok": ok, "findings": [finding._asdict() for finding in findings]})
@@ -73,7 +73,7 @@ def doctor(session: Session) -> int:
     return contract.EXIT_OK if ok else contract.EXIT_FAILED
 
 
-def _installation() -> Iterator[Finding]:
+def _installation(folder: Path) -> Iterator[Finding]:
     yield Finding("rotifer", ok=True, detail=rotifer_host.__version__)
     yield Finding("python", ok=True, detail=f"{platform.python_implementation()} {platform.python_version()}")
     yield Finding("platform", ok=True, detail=platform.platform())
@@ -81,6 +81,17 @@ def _installation() -> Iterator[Finding]:
         yield _tried(package, partial(_version, package))
     yield _tried("sandbox", _run_a_guest)
     yield _tried("module cache", _module_cache)
+    yield _tried("node", lambda: _node(folder))
+    yield _tried("host modules", _host_modules)
+
+
+def _host_modules() -> str:
+    from rotifer_host.modules.registry import find_module, module_names  # noqa: PLC0415 - as above
+
+    names = module_names()
+    for name in names:
+        find_module(name)
+    return ", ".join(names)
 
 
 def _surroundings(session: Session) -> Iterator[Finding]:
@@ -153,6 +164,27 @@ def _module_cache() -> str:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ProjectError(f"{folder} is not used: it cannot be written")
     return f"{folder}, {format_size(_size(folder))}"
+
+
+def _node(folder: Path) -> str:
+    """Find what runs genes in TypeScript or JavaScript; that there is nothing is wrong only if it was asked for."""
+    from rotifer_host.gene.toolchain import find_esbuild  # noqa: PLC0415
+    from rotifer_host.node.program import NODE_VARIABLE, find_node  # noqa: PLC0415
+
+    try:
+        node = find_node()
+    except GeneError as error:
+        if os.environ.get(NODE_VARIABLE):
+            raise
+        return f"none that is new enough, which genes in TypeScript or JavaScript need: {error.help}"
+    typescript = "runs TypeScript"
+    if not node.strips_types:
+        try:
+            typescript = f"runs TypeScript with {find_esbuild(folder)}"
+        except GeneError:
+            typescript = "does not run TypeScript without esbuild"
+    network = "closes" if node.closes_network else "does not close"
+    return f"{node.shown} ({node.path}, from {node.origin}); {typescript}; {network} the network to genes"
 
 
 def _genes(project: rotifer_host.Project) -> str:

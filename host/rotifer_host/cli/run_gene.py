@@ -9,6 +9,7 @@ import click
 from rotifer_host.cli.common import Command, Session, limit_options
 from rotifer_host.cli.output import working
 from rotifer_host.cli.record_option import record_options, recorder, tell_recorded
+from rotifer_host.cli.report_option import report_of, report_option, tell_reported
 from rotifer_host.cli.run_input import read_input
 from rotifer_host.cli.run_report import show_run
 from rotifer_host.limits import Limits
@@ -22,13 +23,14 @@ __all__ = ["run"]
         """rotifer run echo --input '{"name": "Ada"}'""",
         """echo '{"name": "Ada"}' | rotifer run echo --input -""",
         "rotifer run echo --input @request.json --fuel 1000000 --json",
-        "rotifer run echo --record echo.rec",
+        "rotifer run echo --record echo.rec --report echo.html",
         "rotifer run echo --record small.rec --without-module",
     ],
 )
 @click.argument("gene")
 @limit_options
 @record_options
+@report_option
 @click.pass_obj
 def run(  # noqa: PLR0913 - click passes each option by name
     session: Session,
@@ -42,6 +44,7 @@ def run(  # noqa: PLR0913 - click passes each option by name
     call_path: str | None,
     record: Path | None,
     without_module: bool,
+    report: Path | None,
 ) -> int:
     """Run one GENE on its own, outside any agent.
 
@@ -52,7 +55,11 @@ def run(  # noqa: PLR0913 - click passes each option by name
     document = read_input(session, source)
     project = session.project()
     tape = recorder(session, record, without_module=without_module)
+    page = report_of(session, report)
     with working(f"running {gene}"):
-        result = project.run_gene(gene, document, limits=limits, recompile=recompile, call_path=call_path, record=tape)
+        result = project.run_gene(
+            gene, document, limits=limits, recompile=recompile, call_path=call_path, record=tape, report=page
+        )
     tell_recorded(record)
+    tell_reported(report)
     return show_run(session, result, limits)

@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rotifer_host.cli.common import Session
-from rotifer_host.cli.output import finish_output, pretty, print_document, print_error, print_styled, print_text
+from rotifer_host.cli.output import (
+    finish_output,
+    pretty,
+    print_document,
+    print_error,
+    print_note,
+    print_styled,
+    print_text,
+)
 from rotifer_host.cli.table import Cell, print_table
 from rotifer_host.limits import Limits, format_size
-from rotifer_host.text import indented
+from rotifer_host.text import indented, printable
 
 if TYPE_CHECKING:
     from rotifer_host import GeneReport, RunResult
+    from rotifer_host.turn_memory.report import TurnReport
 
 __all__ = ["show_run"]
 
@@ -36,6 +45,11 @@ def show_run(session: Session, result: RunResult, limits: Limits) -> int:
             _show_text(f"log of {gene.name}", gene.log)
             _show_text(f"standard error of {gene.name}", gene.stderr)
     finish_output()
+    for warning in result.warnings:
+        print_note(f"warning: {printable(warning)}")
+    for gene in result.genes:
+        if gene.error is not None and gene.error != result.error:
+            print_note(f"{gene.name} ended {gene.status}: {gene.error.code}: {printable(gene.error.message)}")
     if result.error is not None:
         error = result.error
         print_error(error.code, error.message, _help(result, error.code), error.backtrace)
@@ -49,10 +63,11 @@ def _help(result: RunResult, code: str) -> str | None:
 
 
 def _show_costs(result: RunResult, limits: Limits) -> None:
-    code = None if result.error is None else result.error.code
+    if not result.genes:
+        return
     print_table(
         ("gene", "status", "fuel>", "memory>", "time>"),
-        [_gene_row(gene, limits, code) for gene in result.genes],
+        [_gene_row(gene, limits) for gene in result.genes],
     )
     calls = [
         (
@@ -78,16 +93,28 @@ def _show_costs(result: RunResult, limits: Limits) -> None:
     if events:
         print_text("")
         print_table(("gene", "denied>", "evicted>", "expired>"), events)
+    if result.turn is not None:
+        _show_turn(result.turn)
 
 
-def _gene_row(gene: GeneReport, limits: Limits, code: str | None) -> tuple[str | Cell, ...]:
+def _show_turn(turn: TurnReport) -> None:
+    rows = [("recalled", variable, format_size(size)) for variable, size in turn.recalled.items()]
+    rows += [(event.event, event.source, event.message) for event in turn.events]
+    if rows:
+        print_text("")
+        print_table((f"turn memory ({turn.runtime})", "of", "what"), rows)
+
+
+def _gene_row(gene: GeneReport, limits: Limits) -> tuple[str | Cell, ...]:
+    code = None if gene.error is None else gene.error.code
+
     def used(text: str, limit_code: str) -> Cell:
         return Cell(text, _OVER if gene.status == "limit" and code == limit_code else "")
 
     return (
         gene.name,
         Cell(gene.status, _STATUS_STYLES[gene.status]),
-        used(f"{gene.fuel:,} of {limits.fuel:,}", "FUEL_EXHAUSTED"),
+        used(f"{gene.fuel:,} of {limits.fuel:,}" if gene.fuel else "-", "FUEL_EXHAUSTED"),
         used(f"{format_size(gene.peak_memory_bytes)} of {format_size(limits.memory_bytes)}", "MEMORY_EXCEEDED"),
         used(_duration(gene.duration_ms), "DEADLINE_EXCEEDED"),
     )

@@ -32,8 +32,29 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str | Cell]], *, s
     On a terminal, columns named in `shorten` give way to the others; elsewhere
     nothing is cut or wrapped.
     """
-    # Only here, since loading rich takes as long as running a small gene.
-    from rich.console import Console  # noqa: PLC0415
+    cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
+    terminal = colours(sys.stdout) or (sys.stdout is not None and sys.stdout.isatty())
+    lines = _drawn(heads, cells, shorten) if terminal else _aligned(heads, cells)
+    print_styled("\n".join(line.rstrip(" ") for line in lines))
+
+
+def _aligned(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """Lay a table out for a file or another program: loading rich takes longer than running a gene."""
+    texts = [[head.removesuffix(">") for head in heads], *([printable(cell.text) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    lines = [
+        "  ".join(
+            text.rjust(width) if head.endswith(">") else text.ljust(width)
+            for text, width, head in zip(row, widths, heads, strict=True)
+        )
+        for row in texts
+    ]
+    return lines if any(heads) else lines[1:]
+
+
+def _drawn(heads: Sequence[str], rows: Sequence[Sequence[Cell]], shorten: Sequence[str]) -> list[str]:
+    """Lay a table out for a terminal, with its width and colours."""
+    from rich.console import Console  # noqa: PLC0415 - see above
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
@@ -46,8 +67,7 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str | Cell]], *, s
         else:
             table.add_column(name, justify=justify, overflow="fold")
     for row in rows:
-        cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
-        table.add_row(*(Text(printable(cell.text), cell.style) for cell in cells))
+        table.add_row(*(Text(printable(cell.text), cell.style) for cell in row))
     coloured = colours(sys.stdout)
     drawn = io.StringIO()  # not standard output: rich would flush it, and let its errors through
     console = Console(
@@ -57,4 +77,4 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str | Cell]], *, s
         width=shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else _UNBOUNDED,
     )
     console.print(table)
-    print_styled("\n".join(line.rstrip(" ") for line in drawn.getvalue().rstrip("\n").split("\n")))
+    return drawn.getvalue().rstrip("\n").split("\n")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 import click
 
 __all__ = ["describe"]
@@ -36,6 +34,8 @@ def describe(error: click.UsageError) -> tuple[str, str]:
 
 
 def _one_of(what: str, allowed: list[str], ctx: click.Context, given: str | None = None) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - few command lines need it
+
     meant = get_close_matches(given, allowed, n=1) if given else []
     guess = f"did you mean {meant[0]}? " if meant else ""
     return f"{guess}the {what}s are {', '.join(allowed)}; see {ctx.command_path} --help"

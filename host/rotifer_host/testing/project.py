@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -52,9 +52,11 @@ def temporary_agent(  # noqa: PLR0913 - what an agent can be made of
     *,
     phenotype: Mapping[str, Any] | None = None,
     clock: Clock = _SYSTEM_CLOCK,
-    composition: str | None = None,
+    composition: str | Mapping[str, object] | None = None,
+    exclusive: bool = False,
     memory_quota: int | None = None,
     data_policy: DataPolicy | None = None,
+    grants: Sequence[str] | Mapping[str, Mapping[str, Any]] = (),
 ) -> Iterator[Agent]:
     """Give an agent of these genes, in this order, with an empty memory; deleted afterwards.
 
@@ -63,7 +65,13 @@ def temporary_agent(  # noqa: PLR0913 - what an agent can be made of
     """
     with temporary_project(genes, phenotype=phenotype, clock=clock) as project:
         yield project.create_agent(
-            "test-agent", list(genes), composition=composition, memory_quota=memory_quota, data_policy=data_policy
+            "test-agent",
+            list(genes),
+            composition=composition,
+            exclusive=exclusive,
+            memory_quota=memory_quota,
+            data_policy=data_policy,
+            grants=grants,
         )
 
 
