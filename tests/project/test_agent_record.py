@@ -241,7 +241,7 @@ def test_records_of_other_hosts_are_read(project: ProjectFolder, changes: dict[s
         (original(composition="Single"), "Single runs one gene, not 2"),
         (original(composition={"type": "Zip"}), "composition.type must be one of Single, Seq, Par, Cond, Try"),
         (original(composition={"type": ["Seq"]}), "composition.type must be one of"),
-        (original(composition=[]), "composition must be an object with a type, not an array"),
+        (original(composition=[]), r"composition must be an object with a type, not \[\]"),
         (original(composition={}), "composition.type must be one of .* not null"),
         (original(state="Sleeping"), r"\$\.state"),
         (original(createdAt=5), r"\$\.createdAt"),
