@@ -14,14 +14,13 @@ import random
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from rotifer_host.audit import Written, link
+from rotifer_host.audit import Nowhere
 from rotifer_host.clock import SystemClock
 from rotifer_host.errors import NotFoundError, RotiferError
-from rotifer_host.lock import Patience
 from rotifer_host.memory import (
     AgentMemory,
     Caller,
@@ -40,34 +39,6 @@ CALLER: Final = Caller("v2:" + "a" * 64, "fuzz")
 PAGE: Final = 4096
 
 WORKS, REFUSED, BUG = 0, 1, 2
-
-
-class Nowhere:
-    """An audit log and telemetry that keep nothing."""
-
-    def append(
-        self,
-        lines: Sequence[bytes],
-        patience: Patience,
-        *,
-        after: bytes | None = None,
-        durable: bool,
-        held: bool = False,
-    ) -> Written:
-        """Drop the lines."""
-        del patience, durable, held
-        return link(lines, after=after, above=b"")
-
-    def witness(self, patience: Patience) -> bytes:
-        """Keep nothing to stand for."""
-        del patience
-        return b""
-
-    def sync(self) -> None:
-        """Nothing to do."""
-
-    def access_denied(self, **event: object) -> None:
-        """Drop the event."""
 
 
 def _memory(store: Store) -> AgentMemory:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from rotifer_host.audit import AuditLog, Written, link
+from rotifer_host.audit import AuditLog, Nowhere
 from rotifer_host.lock import Patience
 from rotifer_host.memory import AgentMemory, Caller, DataPolicy, Durability
 from rotifer_host.memory.entry import response_for
@@ -79,41 +79,13 @@ class Place:
         )
 
 
-class _NoLog:
-    """An audit log and telemetry that keep nothing."""
-
-    def append(
-        self,
-        lines: Sequence[bytes],
-        patience: Patience,
-        *,
-        after: bytes | None = None,
-        durable: bool,
-        held: bool = False,
-    ) -> Written:
-        """Take the lines."""
-        del patience, durable, held
-        return link(lines, after=after, above=b"")
-
-    def witness(self, patience: Patience) -> bytes:
-        """Keep nothing to stand for."""
-        del patience
-        return b""
-
-    def sync(self) -> None:
-        """Do nothing."""
-
-    def access_denied(self, *, ts: str, agent_id: str | None, gene_id: str | None, operation: str) -> None:
-        """Take the event."""
-
-
 class Reference:
     """What an agent's memory holds when exactly the given calls have happened, in plain Python."""
 
     def __init__(self) -> None:
         self.store = ModelStore()
         self.clock = ManualClock()
-        log = _NoLog()
+        log = Nowhere()
         self.memory = AgentMemory(
             agent_id=AGENT,
             agent_name="formatter",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from rotifer_host.audit.line import Action, Actor, AuditLine, Written, decode_line, encode_line, line_hash, link
 from rotifer_host.audit.log import AuditLog, AuditSink
 from rotifer_host.audit.noted import append_if_possible, noted, take_back
+from rotifer_host.audit.nowhere import Nowhere
 from rotifer_host.audit.reading import FoundLine, read_lines, scan
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "AuditLog",
     "AuditSink",
     "FoundLine",
+    "Nowhere",
     "Written",
     "append_if_possible",
     "decode_line",

@@ -6,13 +6,13 @@ memory is real, rules and all, and kept in this process; its clock stands still.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rotifer_host import contract
 from rotifer_host.agent.memory_calls import MemoryAccess
-from rotifer_host.audit import Written, link
+from rotifer_host.audit import Nowhere
 from rotifer_host.conformance.gene_instance import Call, ObservedSandbox
 from rotifer_host.errors import BufferTooSmallError, HostCallError, InvalidInputError
 from rotifer_host.limits import Limits
@@ -33,9 +33,6 @@ from rotifer_host.sandbox import (
 )
 from rotifer_host.sandbox.result import Ending
 from rotifer_host.store import ModelStore
-
-if TYPE_CHECKING:
-    from rotifer_host.lock import Patience
 
 __all__ = ["CALLS", "Answer", "GeneHost", "Request", "Script", "Trial", "refusal", "response"]
 
@@ -212,7 +209,7 @@ class _Memory:
     """An agent's memory that lasts as long as this object."""
 
     def __init__(self) -> None:
-        sink = _Nowhere()
+        sink = Nowhere()
         self._caller = Caller(GENE_ID, _DOMAIN)
         self._memory = AgentMemory(
             agent_id=_AGENT,
@@ -256,31 +253,3 @@ class _Still:
 
     def now_ms(self) -> int:
         return _NOW_MS
-
-
-class _Nowhere:
-    """An audit log and telemetry for a memory that nobody asks about."""
-
-    def append(
-        self,
-        lines: Sequence[bytes],
-        patience: Patience,
-        *,
-        after: bytes | None = None,
-        durable: bool,
-        held: bool = False,
-    ) -> Written:
-        """Keep nothing."""
-        del patience, durable, held
-        return link(lines, after=after, above=b"")
-
-    def sync(self) -> None:
-        """Nothing to bring to the disk."""
-
-    def witness(self, patience: Patience) -> bytes:
-        """Nothing was kept."""
-        del patience
-        return b""
-
-    def access_denied(self, *, ts: str, agent_id: str | None, gene_id: str | None, operation: str) -> None:
-        """Keep nothing."""
