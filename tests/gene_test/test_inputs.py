@@ -29,7 +29,7 @@ def test_the_same_seed_gives_the_same_inputs(tmp_path: Path) -> None:
         f"print(ascii(generate_inputs({OBJECT!r}, 10, 1).inputs), end='')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-B", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout == ascii(inputs)
     assert [path.name for path in tmp_path.iterdir()] == ["other.py"]
