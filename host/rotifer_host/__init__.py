@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from rotifer_host.agent.stats import MemoryStats
     from rotifer_host.api import Agent, DeployerMemory, GeneMemory, Project, replay
     from rotifer_host.errors import RotiferError
-    from rotifer_host.gene import CompileResult, Gene
+    from rotifer_host.gene import Gene
+    from rotifer_host.gene.compile import CompileResult
     from rotifer_host.gene.wrap import WrapResult
     from rotifer_host.json_memory import create_memory_tools
     from rotifer_host.limits import Limits
@@ -85,7 +86,7 @@ _HOMES = {
     "Agent": "rotifer_host.api",
     "AgentCheck": "rotifer_host.verify",
     "CallReport": "rotifer_host.agent.report",
-    "CompileResult": "rotifer_host.gene",
+    "CompileResult": "rotifer_host.gene.compile",
     "DataPolicy": "rotifer_host.memory",
     "Deadline": "rotifer_host.sandbox",
     "DeployerMemory": "rotifer_host.api",

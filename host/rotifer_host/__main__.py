@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
+from typing import Final
 
 __all__ = ["main"]
+
+_ALLOCATIONS: Final = 50_000
+"""Between two looks for garbage: a command loads some tens of thousands of objects, and they stay."""
 
 
 def main() -> int:
@@ -15,6 +20,7 @@ def main() -> int:
     process as it would any program; Python's own way is a traceback of its imports.
     The same goes for the time after the command has ended.
     """
+    gc.set_threshold(_ALLOCATIONS)
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not when a shell says to ignore it
     if ours:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -27,6 +33,7 @@ def main() -> int:
     except KeyboardInterrupt:  # before the command could listen, or a second one while it spoke of the first
         return 128 + signal.SIGINT
     finally:
+        gc.freeze()  # what is left goes with the process: the interpreter need not look through it first
         if ours:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 

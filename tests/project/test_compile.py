@@ -13,7 +13,8 @@ import pytest
 
 from rotifer_host import contract
 from rotifer_host.errors import BadModuleError, GeneError, ModuleError, UnknownImportError, UsageError
-from rotifer_host.gene import Gene, compile_gene
+from rotifer_host.gene import Gene
+from rotifer_host.gene.compile import compile_gene
 from rotifer_host.gene.sections import rotifer_section_names
 from rotifer_host.project import ProjectFolder
 from rotifer_host.sandbox import Sandbox, assemble

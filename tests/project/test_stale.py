@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from rotifer_host.errors import GeneError
-from rotifer_host.gene import Gene, compile_gene
+from rotifer_host.gene import Gene
+from rotifer_host.gene.compile import compile_gene
 from rotifer_host.gene.phenotype import read_phenotype
 from rotifer_host.gene.sections import Source, stamp, without_rotifer_sections
 from rotifer_host.sandbox import Sandbox, assemble

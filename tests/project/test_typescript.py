@@ -12,7 +12,8 @@ import pytest
 
 from rotifer_host.cli import main
 from rotifer_host.errors import GeneError
-from rotifer_host.gene import CompileResult, Gene, compile_gene
+from rotifer_host.gene import Gene
+from rotifer_host.gene.compile import CompileResult, compile_gene
 from rotifer_host.gene.quickjs import embed
 from rotifer_host.gene.toolchain import find_esbuild, find_quickjs
 from rotifer_host.gene.typescript import build

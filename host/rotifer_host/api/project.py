@@ -15,7 +15,6 @@ from rotifer_host.api.sandboxes import sandbox_for, sandbox_of_run
 from rotifer_host.clock import Clock, SystemClock
 from rotifer_host.errors import ProjectError, RecordingError, UnknownImportError
 from rotifer_host.files import absolute
-from rotifer_host.gene import compile_gene
 from rotifer_host.gene.template import TEMPLATE_GENE
 from rotifer_host.limits import Limits
 from rotifer_host.memory import refused_outside_agent
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from rotifer_host.agent.grants import Grants
     from rotifer_host.agent.record import AgentRecord
     from rotifer_host.errors import AccessDeniedError, AgentError
-    from rotifer_host.gene import CompileResult, Gene
+    from rotifer_host.gene import Gene
+    from rotifer_host.gene.compile import CompileResult
     from rotifer_host.gene.wrap import WrapResult
     from rotifer_host.lock import Patience
     from rotifer_host.markdown_memory import MarkdownMemory
@@ -314,6 +314,8 @@ class Project:
 
 def _compile(gene: Gene, source: Path | None, *, check_only: bool = False) -> CompileResult:
     """Compile a gene with whatever host modules there are: what it is granted is for the agent to say."""
+    from rotifer_host.gene.compile import compile_gene  # noqa: PLC0415 - a run needs none of it
+
     modules = usable_modules()
     try:
         return compile_gene(gene, sandbox=sandbox_for(None, modules), wasm=source, check_only=check_only)

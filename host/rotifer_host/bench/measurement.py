@@ -22,7 +22,7 @@ from rotifer_host.bench.stages import Recorder, calibrate
 from rotifer_host.bench.summary import Sampled, summarise
 from rotifer_host.clock import SystemClock, rfc3339
 from rotifer_host.errors import RotiferError, UsageError
-from rotifer_host.gene import compile_gene
+from rotifer_host.gene.compile import compile_gene
 from rotifer_host.limits import Limits
 from rotifer_host.memory import Durability
 from rotifer_host.modules.functions import module_functions

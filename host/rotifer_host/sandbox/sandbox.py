@@ -57,7 +57,7 @@ class Sandbox:
 
     def __init__(self, functions: HostFunctions, *, call_path: str = "auto", cache_dir: Path | None = None) -> None:
         self._functions = functions
-        self._path = choose_call_path(fastest_working_path() if call_path == "auto" else call_path)
+        self._path = choose_call_path(fastest_working_path(cache_dir) if call_path == "auto" else call_path)
         self._cache = None if cache_dir is None else ModuleCache(cache_dir)
         self._linker = Linker(engine().wasmtime)
         self._definition = self._path.define(self._linker, functions)

@@ -18,6 +18,8 @@ from rotifer_host.sandbox.deadline import Deadline, HostTime
 from rotifer_host.sandbox.engine import assemble
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rotifer_host.sandbox.run import Run
 
 __all__ = ["fastest_working_path"]
@@ -41,16 +43,18 @@ _DEADLINE_MS: Final = 10_000
 
 
 @functools.cache
-def fastest_working_path() -> str:
+def fastest_working_path(cache_dir: Path | None) -> str:
     """Return the name of the fastest call path that passes; the slowest one is the last resort.
+
+    What the guest of the check is compiled to is kept in `cache_dir`, unless that is None.
 
     Raises `UsageError` where no guest may run.
     """
     *faster, last = available_call_paths()
-    return next((name for name in faster if _works(name)), last)
+    return next((name for name in faster if _works(name, cache_dir)), last)
 
 
-def _works(name: str) -> bool:
+def _works(name: str, cache_dir: Path | None) -> bool:
     from rotifer_host.sandbox.sandbox import Sandbox  # noqa: PLC0415 - which asks for the path
 
     functions = (
@@ -58,7 +62,7 @@ def _works(name: str) -> bool:
         PlainFunction("check", "plain", ("i32", "i64"), ("i64",), lambda _run, small, large: small + large),
     )
     try:
-        sandbox = Sandbox(HostFunctions(functions), call_path=name)
+        sandbox = Sandbox(HostFunctions(functions), call_path=name, cache_dir=cache_dir)
         result = sandbox.run(
             sandbox.load(assemble(_GUEST), name="self-check"),
             b"null",
