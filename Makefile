@@ -1,8 +1,8 @@
-# Everything goes into .venv; nothing else is changed, except that root on a Debian
-# without `venv` or, for `make test`, Node.js gets the package that holds it.
+# Everything goes into .venv and build; nothing else is changed, except that root on a Debian
+# gets the packages of what is missing: `venv`, and what tests, measurements and example genes need.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo node browser test check fuzz bench bench-peers guests guests-update lock clean
+.PHONY: help setup demo node browser test check fuzz torture bench bench-peers guests guests-update lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 NATIVE := $(wildcard host/native/*.[ch])
 
 help: ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 23
 
 setup: $(VENV)/.installed ## install the host and its command, .venv/bin/rotifer
 
@@ -49,7 +49,7 @@ check: $(VENV)/.installed-dev ## lint, check formatting and types
 	$(BIN)/mypy
 
 FUZZ_SECONDS ?= 600
-fuzz: $(VENV)/.installed-fuzz ## look for inputs that break decoders and module reader: FUZZ_SECONDS each, then as many at random
+fuzz: $(VENV)/.installed-fuzz ## look for inputs that break decoders and module reader: FUZZ_SECONDS (600) each, then at random
 	@mkdir -p build/fuzz/requests build/fuzz/modules
 	cd build/fuzz && $(CURDIR)/$(BIN)/python $(CURDIR)/tests/fuzz/atheris_requests.py requests \
 	    -dict=$(CURDIR)/tests/fuzz/json.dict -max_total_time=$(FUZZ_SECONDS)

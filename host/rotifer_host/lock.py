@@ -135,7 +135,7 @@ class FileLock:
 
     def _reopen(self) -> None:
         self.close()
-        self._fd = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._fd = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         opened = os.fstat(self._fd)
         self._file = (opened.st_dev, opened.st_ino)
 

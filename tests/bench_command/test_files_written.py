@@ -13,6 +13,7 @@ import pytest
 
 from rotifer_host.bench import Report, plot, pytest_format
 from rotifer_host.errors import UsageError
+from rotifer_host.extras import how_to_install
 
 ROOT = Path(__file__).parents[2]
 
@@ -109,7 +110,7 @@ def test_without_the_library_the_error_says_what_to_install(tmp_path: Path, monk
     monkeypatch.setattr(plot, "find_spec", lambda _name: None)
     with pytest.raises(UsageError, match="matplotlib") as caught:
         plot.check_plot(tmp_path / "out.svg")
-    assert "rotifer-host[plot]" in str(caught.value.help)
+    assert caught.value.help == how_to_install("plot")
     assert '\nplot = ["matplotlib' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 

@@ -102,6 +102,15 @@ def pins(file: str) -> dict[str, tuple[str, int]]:
     return {name: (version, hashes.count("--hash")) for name, version, hashes in entries}
 
 
+def test_extras_are_told() -> None:
+    """README.md says what each extra is for that `make setup` does not install, and names no other."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| extra | for |")[2].partition("\n\n")[0]
+    told = re.findall(r"^\| `(\w+)` \|", table, flags=re.MULTILINE)
+    assert sorted(told) == sorted(project["optional-dependencies"].keys() - {"test"})
+
+
 def test_lock_is_complete() -> None:
     """All dependencies are pinned with hashes, for more machines than the one that wrote them, and both files agree."""
     run, dev = pins("run.txt"), pins("dev.txt")

@@ -8,6 +8,7 @@ import pytest
 from tests.gene_test.conftest import AddGene, constant, rotifer
 
 from rotifer_host import Project
+from rotifer_host.extras import how_to_install
 
 CASES = [{"input": {"n": 1}, "expectedOutput": {"m": 1}}, {"input": {}}]
 
@@ -99,4 +100,4 @@ def test_the_generator_may_be_missing(project: Project, monkeypatch: pytest.Monk
     monkeypatch.setattr("rotifer_host.suite.inputs.find_spec", lambda _: None)
     done = rotifer(project, "test", "hello")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "help: type `pip install 'rotifer-host[test]'`" in done.stderr
+    assert f"help: {how_to_install('test')}" in done.stderr

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rotifer_host.errors import UsageError
+from rotifer_host.extras import how_to_install
 from rotifer_host.gene.schema import SchemaValidator
 from rotifer_host.suite.inputs import generate_inputs
 
@@ -83,7 +84,7 @@ def test_a_generator_that_does_not_work_is_an_error(
     monkeypatch.setattr("rotifer_host.suite.inputs._PROGRAM", tmp_path / "draw.py")
     with pytest.raises(UsageError, match=message) as caught:
         generate_inputs({"title": message}, 10, 1)
-    assert caught.value.help == "type `pip install 'rotifer-host[test]'`"
+    assert caught.value.help == how_to_install("test")
 
 
 def test_generating_does_not_go_on_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ def test_what_is_not_allowed_is_refused(call: Call, request_: Any, message: str)
 def test_get_takes_no_fields(call: Call) -> None:
     """Not even one that would be somebody else's memory."""
     result, said = call("get", {"agent": "other"})
-    assert (result, 'undefined field "agent"' in said) == (-10, True)
+    assert (result, 'undefined field "agent": getMemory takes none' in said) == (-10, True)
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,9 @@ def test_an_agent_s_schema_holds_for_its_tools(agent: Agent) -> None:
 
 
 def test_tools_describe_themselves() -> None:
-    """Names, schemas that take exactly the arguments, and that a write is never replayed."""
+    """Names, schemas that take exactly the arguments, and that neither is replayed."""
     get_memory, update_memory = create_memory_tools(InMemoryStore())
-    assert (get_memory.name, get_memory.replay) == ("get_memory", None)
+    assert (get_memory.name, get_memory.replay) == ("get_memory", "never")
     assert (update_memory.name, update_memory.replay) == ("update_memory", "never")
     assert get_memory.parameters == {"type": "object", "properties": {}, "additionalProperties": False}
     assert update_memory.parameters["required"] == ["expectedRevision", "memory"]
@@ -155,6 +155,26 @@ def test_a_check_may_refuse_with_an_error_of_the_host(store: JsonMemoryStore) ->
 
     with pytest.raises(AccessDeniedError):
         update(create_memory_tools(store, check)[1], 0, {})
+
+
+def test_a_check_that_would_have_to_be_awaited_refuses(store: JsonMemoryStore) -> None:
+    """It has checked nothing: neither a coroutine nor anything else to await lets an update through."""
+
+    class Promise:
+        def __await__(self) -> Iterator[None]:
+            yield
+
+    async def check(_memory: dict[str, Any]) -> None:
+        raise ValueError("never asked")
+
+    def later(_memory: dict[str, Any]) -> Promise:
+        return Promise()
+
+    for before_update in (check, later):
+        get_memory, update_memory = create_memory_tools(store, before_update)
+        with pytest.raises(InvalidInputError, match="before_update is asynchronous"):
+            update(update_memory, 0, GATE)
+        assert get_memory.execute().details["revision"] == 0
 
 
 class Lying:

@@ -111,6 +111,7 @@ def test_blocks_of_one_key() -> None:
 
 
 def test_tags_of_a_comment() -> None:
-    """Tags stand between bars, and may have spaces in them."""
-    (block,) = parse_blocks("### a\none\n<!-- agentool-memory: at=T tags=x|y z -->\n")
-    assert block.tags == ("x", "y z")
+    """Tags stand between bars, and may have spaces in them; those a person put around them are no part of them."""
+    for tags in ("x|y z", "x | y z", "| x|  |y z |"):
+        (block,) = parse_blocks(f"### a\none\n<!-- agentool-memory: at=T tags={tags} -->\n")
+        assert block.tags == ("x", "y z")

@@ -305,6 +305,15 @@ def test_links_to_folders_are_not_followed(tmp_path: Path, memory: MarkdownMemor
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["x.md"]
 
 
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path, memory: MarkdownMemory) -> None:
+    """Who laid it into the folder makes no file elsewhere."""
+    put(tmp_path, "x.md", "### a\n")
+    (tmp_path / ".agent/memory/.lock").symlink_to(tmp_path / "elsewhere")
+    assert code(memory.write, "b", "x")[0] == code(memory.update, "a", "x")[0] == "MEMORY_STORAGE_ERROR"
+    assert not (tmp_path / "elsewhere").exists()
+    assert memory.read("a").content == ""
+
+
 def test_a_change_that_is_not_admitted_is_not_made(tmp_path: Path, clock: ManualClock) -> None:
     """Whoever announces a change, or cannot take its result, stops it by raising."""
 

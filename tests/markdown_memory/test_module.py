@@ -71,7 +71,7 @@ def test_a_gene_writes_updates_reads_and_searches(place: Place, call_path: str) 
         ("write", {"key": " ", "content": ""}, -10, "MEMORY_INVALID_KEY", "key must"),
         ("write", {"key": "a\nb", "content": ""}, -10, "MEMORY_INVALID_KEY", "key must"),
         ("write", {"key": "k" * 1025, "content": ""}, -10, "MEMORY_INVALID_KEY", "1025 bytes, at most 1024"),
-        ("write", {"key": "b", "content": "", "target": "weekly"}, -10, "MEMORY_INVALID_TARGET", "'weekly'"),
+        ("write", {"key": "b", "content": "", "target": "weekly"}, -10, "MEMORY_INVALID_TARGET", '"weekly"'),
         ("write", {"key": "b", "content": "", "target": 1}, -10, "MEMORY_INVALID_TARGET", "not 1"),
         ("write", {"key": "b"}, -10, "INVALID_PATH", "content is required: memory_write takes key, content"),
         ("write", {"key": None, "content": ""}, -10, "INVALID_PATH", "key is required"),

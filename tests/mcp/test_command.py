@@ -8,6 +8,7 @@ import pytest
 
 from rotifer_host import Project
 from rotifer_host.cli import main
+from rotifer_host.extras import how_to_install
 
 
 @pytest.mark.parametrize(
@@ -47,4 +48,4 @@ def test_without_the_sdk(shared: Project, capfd: pytest.CaptureFixture[str], mon
     monkeypatch.delitem(sys.modules, "rotifer_host.mcp.server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp", None)
     assert main(["-C", str(shared.root), "mcp", "--agent", "prober"]) == 2
-    assert "pip install 'rotifer-host[mcp]'" in capfd.readouterr().err
+    assert how_to_install("mcp") in capfd.readouterr().err

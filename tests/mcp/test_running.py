@@ -18,11 +18,26 @@ def test_a_run_uses_the_agents_memory(greeter: Connection, shared: Project) -> N
         "status": "ok",
         "output": {"greeting": "Hello, Ada!"},
         "error": None,
+        "warnings": [],
     }
     assert shared.agent("greeter").run({"name": "Ada"}).output == {"greeting": "Welcome back, Ada!"}
     assert greeter.result("readMemory", key="greeting/last-name")["entry"]["value"] == "Ada"
     last = audit(shared)[-1]
     assert (last["action"], last["agent"], last["key"]) == ("memory.update", "greeter", "greeting/last-name")
+
+
+def test_a_turn_that_memory_did_not_keep(shared: Project) -> None:
+    """The output is the run's, and a warning says what its turn memory could not do."""
+    sources = [{"id": "people", "agentRef": "people", "variable": "memoryTable"}]
+    shared.create_agent("host", ["probe"], turn_memory={"memoryRuntime": "axon_go", "memorySources": sources})
+    with connected(shared, "--agent", "host") as host:
+        result = host.result("run_agent", input={"tableEdits": 7})
+        code, message = host.refusal("run_agent", input=[])
+    assert (result["status"], result["output"]) == ("ok", {"tableEdits": 7})
+    (warning,) = result["warnings"]
+    assert warning.startswith("table.failed: people: tableEdits are no edits")
+    assert code == "USAGE"
+    assert "must be a JSON object" in message
 
 
 @pytest.mark.parametrize(

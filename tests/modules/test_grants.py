@@ -146,6 +146,26 @@ class TakenError(HostCallError):
     code = "MINE"
 
 
+class FractionError(HostCallError):
+    """A result that no guest can get."""
+
+    result = -100.5  # type: ignore[assignment]
+    code = "MINE"
+
+
+class NoResultError(HostCallError):
+    """None at all."""
+
+    code = "MINE"
+
+
+class OddCodeError(HostCallError):
+    """A code that is no word."""
+
+    result = -100
+    code = "\x1b[31m"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -155,12 +175,18 @@ class TakenError(HostCallError):
         ({"name": "a.b", "functions": {"f": print}}, "name must match"),
         ({"name": "notes", "functions": {}}, "needs functions"),
         ({"name": "notes", "functions": {"f g": print}}, "needs functions"),
+        ({"name": "notes", "functions": {"f": 5}}, "handler of f in host module notes must be a function, not 5"),
+        ({"name": "notes", "functions": {"f": print}, "errors": (ValueError,)}, "must be subclasses of HostCallError"),
+        ({"name": "notes", "functions": {"f": print}, "errors": (5,)}, "must be subclasses of HostCallError, not 5"),
+        ({"name": "notes", "functions": {"f": print}, "errors": (FractionError,)}, "to -100, not -100.5"),
+        ({"name": "notes", "functions": {"f": print}, "errors": (NoResultError,)}, "to -100, not None"),
+        ({"name": "notes", "functions": {"f": print}, "errors": (OddCodeError,)}, "code of OddCodeError must match"),
         ({"name": "notes", "functions": {"f": print}, "errors": (TakenError,)}, "result of TakenError must be from"),
         ({"name": "notes", "functions": {"f": print}, "errors": (TakenError,) * 17}, "more than 16 errors"),
     ],
 )
 def test_a_module_that_cannot_be_registered(arguments: dict[str, object], message: str) -> None:
-    """Names that would read like the host's own, and results that are the host's."""
+    """Names that would read like the host's own, and errors that a guest cannot get or would take for the host's."""
     with pytest.raises(ValueError, match=message):
         HostModule(**arguments)  # type: ignore[arg-type]
 
@@ -192,6 +218,7 @@ def test_the_command_grants_lists_and_revokes() -> None:
             (("json,json",), "json is granted twice"),
             (("json=@none.json",), "cannot read the settings of json"),
             (("--revoke", "json"), "a is not granted json"),
+            (("json", "--revoke", "json"), "json is to be granted and revoked at once"),
         ):
             assert said in rotifer("agent", "grant", "a", *wrong, status=2)
         assert "there is no host module 'nope'" in rotifer("agent", "grant", "a", "nope", status=1)

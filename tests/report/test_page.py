@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.agent.guests import ECHO
 from tests.report.conftest import HOSTILE, TRAPS, USER, WRITER, AddGene, Page
 
 from rotifer_host import Agent, Limits, Project, Recorder, Report, RunResult, replay
@@ -74,6 +75,22 @@ def test_what_became_of_memory(writer: Agent, file: Path) -> None:
     assert {"created", "removed"} <= set(page.classes)
     assert "evicted or gone" in page.text
     assert "x" * 120 + "…" in page.text
+
+
+def test_turn_memory(project: Project, add_gene: AddGene, file: Path) -> None:
+    """What was recalled, and what became of each source, with the words of guests escaped."""
+    add_gene("echo", ECHO)
+    source = {"id": HOSTILE[:30], "agentRef": "t", "variable": "memoryTable"}
+    settings = {"memoryRuntime": "axon_go", "memorySources": [source]}
+    agent = project.create_agent("turner", ["echo"], turn_memory=settings)
+    edit = {"op": "set", "table": "people", "row": "Ann", "cells": {"holds": HOSTILE}}
+    agent.run({"tableEdits": [edit]}, report=Report(file))
+    assert "table.replaced" in page_of(file).text
+    agent.run({"tableEdits": [{"op": HOSTILE}]}, report=Report(file))
+    page = page_of(file)
+    assert "script" not in page.tags
+    for text in ("Turn memory", "runtime axon_go", "recalled", "memoryTable", "table.failed"):
+        assert text in page.text
 
 
 @pytest.mark.parametrize("call_path", PATHS)

@@ -99,7 +99,7 @@ BAD: list[tuple[Any, list[str]]] = [
             "unknown field diary.x",
             "diary.generator must be the name of a gene, not 1",
             "diary.min_rounds must be a whole number from 1 to 1000, not 0",
-            "diary.free_rounds_per_diary must be a whole number from 1 to 1000, not True",
+            "diary.free_rounds_per_diary must be a whole number from 1 to 1000, not true",
             "diary.recall must be a whole number from 1 to 5, not 6",
         ],
     ),

@@ -10,6 +10,7 @@ from tests.turn_memory.conftest import HINOS
 from tests.turn_memory.service import Service
 
 from rotifer_host.errors import UsageError
+from rotifer_host.extras import how_to_install
 from rotifer_host.turn_memory.hinos import Service as HinosService
 
 
@@ -76,5 +77,5 @@ def test_without_the_client_the_error_says_what_to_type(
     monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(UsageError) as refused:
         make("echo", turn_memory=HINOS).run({})
-    assert refused.value.help == "pip install 'rotifer-host[turn]'"
+    assert refused.value.help == how_to_install("turn")
     assert hinos.asked == []

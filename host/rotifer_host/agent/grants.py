@@ -66,9 +66,14 @@ def change_grants(folder: ProjectFolder, name: str, grants: Grants, revoked: Ite
 
     One that is granted already gets the settings given now. What a revoked one keeps for
     the agent stays. Raises what `read_grants` does, `UsageError` for revoking one that is
-    not granted, `AgentError`, `LockTimeoutError`.
+    not granted or is to be, `AgentError`, `LockTimeoutError`.
     """
     added = read_grants(grants)
+    revoked = list(revoked)
+    for each in revoked:
+        if each in added:
+            message = f"{each} is to be granted and revoked at once"
+            raise UsageError(message)
     agents_dir = folder.agents_dir
     find_agent(agents_dir, name)  # before a lock is made where there are no agents
     try:

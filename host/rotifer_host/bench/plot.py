@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rotifer_host.bench.report import PathReport, Report, Spread
 from rotifer_host.bench.stages import STAGES
 from rotifer_host.errors import UsageError
+from rotifer_host.extras import how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +41,7 @@ def check_plot(path: Path) -> None:
     if not path.absolute().parent.is_dir():
         raise UsageError(f"there is no folder {path.absolute().parent}")
     if find_spec("matplotlib") is None:
-        raise UsageError("--plot needs matplotlib", help="type `pip install 'rotifer-host[plot]'`")
+        raise UsageError("--plot needs matplotlib", help=how_to_install("plot"))
 
 
 def plot(report: Report, path: Path) -> None:

@@ -10,6 +10,7 @@ import click
 from rotifer_host.cli.common import Command, Session, call_path_option, run_limits
 from rotifer_host.cli.output import print_note
 from rotifer_host.errors import UsageError
+from rotifer_host.extras import how_to_install
 from rotifer_host.limits import Limits
 
 __all__ = ["mcp"]
@@ -50,7 +51,7 @@ def mcp(  # noqa: PLR0913 - click passes each option by name
         from rotifer_host.mcp.server import serve  # noqa: PLC0415 - takes a second to load
     except ImportError as error:  # not there, or too old
         message = f"mcp needs the SDK of the Model Context Protocol: {error}"
-        raise UsageError(message, help="type `pip install 'rotifer-host[mcp]'`") from error
+        raise UsageError(message, help=how_to_install("mcp")) from error
     from rotifer_host.mcp.tools import agent_tools  # noqa: PLC0415 - loads the engine
 
     project = session.project()

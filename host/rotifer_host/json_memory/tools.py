@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import isawaitable, iscoroutine
 from typing import Any, Final, Literal, NamedTuple
 
 from rotifer_host import contract
@@ -19,7 +20,7 @@ from rotifer_host.sandbox.documents import decode_document
 __all__ = ["BeforeUpdate", "MemoryTool", "ToolResult", "create_memory_tools"]
 
 BeforeUpdate = Callable[[dict[str, Any]], object]
-"""Gets the new memory, and refuses it by raising; what it returns is not looked at."""
+"""Gets the new memory, and refuses it by raising, at once: what it would have to be awaited for is refused."""
 
 _READ_BACK: Final = "it may have been written all the same: read it back with get_memory, do not retry"
 
@@ -40,8 +41,8 @@ class MemoryTool:
     parameters: dict[str, Any]
     """JSON Schema of the arguments: none of them says whose memory it is."""
     run: Callable[[Mapping[str, Any], Signal | None], dict[str, Any]]
-    replay: Literal["never"] | None = None
-    """`never` where a call whose outcome is not known must not be made again."""
+    replay: Literal["never"] = "never"
+    """For hosts that go on where they broke off: a call whose outcome is not known is not made again by itself."""
 
     def execute(
         self, call_id: str | None = None, arguments: Mapping[str, Any] | None = None, signal: Signal | None = None
@@ -132,18 +133,21 @@ def create_memory_tools(
                 "additionalProperties": False,
             },
             update,
-            replay="never",
         ),
     )
 
 
 def _ask(before_update: BeforeUpdate, encoded: bytes) -> None:
     try:
-        before_update(_copy(encoded))
+        answer = before_update(_copy(encoded))
     except HostCallError:
         raise
     except Exception as error:
         raise InvalidInputError(f"memory is refused: {_said(error)}") from error
+    if isawaitable(answer):  # it has not checked anything yet
+        if iscoroutine(answer):
+            answer.close()
+        raise InvalidInputError("memory is refused: before_update is asynchronous, and must decide before it returns")
 
 
 def _checked(found: object) -> dict[str, Any]:

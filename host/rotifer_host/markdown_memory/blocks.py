@@ -93,7 +93,7 @@ def _block(text: str, key: str, heading: re.Match[str], end: int) -> Block:
         end = end if section is None else section.start()
         return Block(key, _unescaped(text[heading.end() : end].strip()), (), None, heading.start(), end)
     below = _EMPTY_LINE.match(text, comment.end(), end) or comment
-    tags = tuple(tag for tag in (comment["tags"] or "").split("|") if tag)
+    tags = tuple(tag for each in (comment["tags"] or "").split("|") if (tag := each.strip()))
     body = text[heading.end() : comment.start()]
     if not comment["at"]:
         return Block(key, _unescaped(body.strip()), tags, None, heading.start(), below.end())

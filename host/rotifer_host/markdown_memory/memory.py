@@ -17,7 +17,8 @@ from rotifer_host.errors import BudgetExhaustedError, MarkdownError
 from rotifer_host.lock import Wait
 from rotifer_host.markdown_memory.blocks import Block, parse_blocks, render_block, without_block
 from rotifer_host.markdown_memory.files import MarkdownFiles
-from rotifer_host.text import is_unicode, shortened
+from rotifer_host.memory.fields import shown
+from rotifer_host.text import is_unicode
 
 if TYPE_CHECKING:
     from rotifer_host.clock import Clock
@@ -41,7 +42,6 @@ DEFAULT_LIMIT: Final = contract.DEFAULT_MARKDOWN_RESULTS
 MAX_LIMIT: Final = contract.MAX_MARKDOWN_RESULTS
 
 _SUMMARY: Final = "MEMORY.md"
-_SHOWN: Final = 60
 
 Kind = Literal["summary", "daily"]
 Target = Literal["daily", "summary"]
@@ -194,7 +194,7 @@ class MarkdownMemory:
         """
         tags = _checked(query, tags, name="query")
         if type(limit) is not int or not 1 <= limit <= MAX_LIMIT:
-            raise _invalid(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {_shown(limit)}")
+            raise _invalid(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {shown(limit)}")
         wanted = query.casefold()
         found = [
             place
@@ -254,7 +254,7 @@ def _append(text: str, key: str, content: str, tags: Sequence[str], at: str) -> 
 def _checked_key(key: object) -> str:
     """Return a key as a heading holds it, without white space around it."""
     if not isinstance(key, str):
-        raise _invalid(f"key must be a string, not {_shown(key)}")
+        raise _invalid(f"key must be a string, not {shown(key)}")
     stripped = key.strip()
     if not stripped or key.splitlines() != [key] or "\0" in key or not is_unicode(key):
         message = "key must be one line of text that is not empty"
@@ -271,7 +271,7 @@ def _checked_target(target: object) -> Target:
         return "daily"
     if target == "summary":
         return "summary"
-    raise MarkdownError(f"target must be daily or summary, not {_shown(target)}", code="MEMORY_INVALID_TARGET")
+    raise MarkdownError(f"target must be daily or summary, not {shown(target)}", code="MEMORY_INVALID_TARGET")
 
 
 def _checked(text: object, tags: object, name: str = "content") -> tuple[str, ...]:
@@ -283,13 +283,9 @@ def _checked(text: object, tags: object, name: str = "content") -> tuple[str, ..
     for tag in tags:
         if not tag or tag != tag.strip() or "|" in tag or "--" in tag or not tag.isprintable():
             raise _invalid(
-                f"a tag must be printable text without | and -- and without spaces around it, not {_shown(tag)}"
+                f"a tag must be printable text without | and -- and without spaces around it, not {shown(tag)}"
             )
     return tuple(tags)
-
-
-def _shown(value: object) -> str:
-    return shortened(repr(value), _SHOWN)
 
 
 def _invalid(message: str) -> MarkdownError:

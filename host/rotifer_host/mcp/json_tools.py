@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rotifer_host import contract
 from rotifer_host.json_memory import create_memory_tools
-from rotifer_host.mcp.tool import Answer, Tool, object_of
+from rotifer_host.mcp.tool import Answer, Effect, Tool, object_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,19 +24,19 @@ def json_tools(store: JsonMemoryStore) -> list[Tool]:
     """Return the two tools of one store."""
     get, update = create_memory_tools(store)
     return [
-        _tool(get, "Read the JSON memory", {"revision": _REVISION, "memory": {"type": ["object", "null"]}}),
-        _tool(update, "Replace the JSON memory", {"revision": _REVISION}),
+        _tool(get, "Read the JSON memory", "reads", {"revision": _REVISION, "memory": {"type": ["object", "null"]}}),
+        _tool(update, "Replace the JSON memory", "changes", {"revision": _REVISION}),
     ]
 
 
-def _tool(tool: MemoryTool, title: str, returns: dict[str, dict[str, Any]]) -> Tool:
+def _tool(tool: MemoryTool, title: str, effect: Effect, returns: dict[str, dict[str, Any]]) -> Tool:
     return Tool(
         tool.name,
         title,
         tool.description,
         {"required": [], **tool.parameters},
         object_of(returns),
-        "changes" if tool.replay == "never" else "reads",
+        effect,
         partial(_run, tool),
     )
 

@@ -40,6 +40,11 @@ _RETURNS: Final = object_of(
             "type": ["object", "null"],
             "description": "Why there is no output.",
         },
+        "warnings": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "What is not as it should be, such as a turn that the agent's turn memory did not keep.",
+        },
     }
 )
 
@@ -66,7 +71,13 @@ def run_tool(project: Project, agent: Agent, limits: Limits, call_path: str | No
             raise InvalidInputError("; ".join(problems), code=_INVALID)
         result = agent.run(document, limits=limits, call_path=call_path, deadline=deadline)
         error = None if result.error is None else result.error.to_json()
-        return Answer({"status": result.status, "output": result.output, "error": error}, failed=result.status != "ok")
+        document = {
+            "status": result.status,
+            "output": result.output,
+            "error": error,
+            "warnings": list(result.warnings),
+        }
+        return Answer(document, failed=result.status != "ok")
 
     return Tool(
         "run_agent",

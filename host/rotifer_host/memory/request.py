@@ -246,7 +246,7 @@ def _fields(value: object, owner: str, allowed: tuple[str, ...]) -> dict[str, An
         refuse(f"{what} must be an object, not {kind_of(value)}")
     for name in value:
         if name not in allowed:
-            refuse(f"undefined field {shown(name)}: {owner} takes {', '.join(allowed)}")
+            refuse(f"undefined field {shown(name)}: {owner} takes {', '.join(allowed) or 'none'}")
     return value
 
 

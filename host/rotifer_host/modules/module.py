@@ -32,6 +32,7 @@ _TAKEN: Final = ("audit", "memory", contract.TURN_DOCUMENTS)
 """They begin the host's own actions in the audit log."""
 _NAME: Final = re.compile(contract.MODULE_NAME_PATTERN)
 _FUNCTION: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CODE: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 _VERB: Final = re.compile(r"[a-z][a-z0-9_-]*")
 
 
@@ -55,16 +56,30 @@ class HostModule:
         if not self.functions or not all(map(_FUNCTION.fullmatch, self.functions)):
             message = f"host module {self.name} needs functions named like identifiers, not {list(self.functions)}"
             raise ValueError(message)
+        for function, handler in self.functions.items():
+            if not callable(handler):
+                message = f"the handler of {function} in host module {self.name} must be a function, not {handler!r}"
+                raise ValueError(message)  # noqa: TRY004 - one kind for all that a module is refused for
         if len(self.errors) > contract.MAX_OWN_ERRORS:
             message = f"host module {self.name} has more than {contract.MAX_OWN_ERRORS} errors of its own"
             raise ValueError(message)
         for error in self.errors:
-            if not contract.LEAST_RESULT <= error.result <= contract.FIRST_OWN_RESULT:
-                message = (
-                    f"result of {error.__name__} must be from {contract.LEAST_RESULT} to {contract.FIRST_OWN_RESULT}, "
-                    f"not {error.result}"
-                )
-                raise ValueError(message)
+            self._check_error(error)
+
+    def _check_error(self, error: object) -> None:
+        if not isinstance(error, type) or not issubclass(error, HostCallError):
+            message = f"errors of host module {self.name} must be subclasses of HostCallError, not {error!r}"
+            raise ValueError(message)  # noqa: TRY004 - the same
+        result = getattr(error, "result", None)
+        if type(result) is not int or not contract.LEAST_RESULT <= result <= contract.FIRST_OWN_RESULT:
+            message = (
+                f"result of {error.__name__} must be from {contract.LEAST_RESULT} to {contract.FIRST_OWN_RESULT}, "
+                f"not {result}"
+            )
+            raise ValueError(message)
+        if not _CODE.fullmatch(error.code):
+            message = f"code of {error.__name__} must match {_CODE.pattern}, not be {error.code!r}"
+            raise ValueError(message)
 
     @property
     def imported_from(self) -> str:

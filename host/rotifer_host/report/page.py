@@ -16,6 +16,7 @@ from rotifer_host.report.markup import Markup, element, joined
 from rotifer_host.report.memory import memory_section
 from rotifer_host.report.picture import Picture
 from rotifer_host.report.trace import Trace
+from rotifer_host.report.turn import turn_table
 
 if TYPE_CHECKING:
     from rotifer_host.agent.report import RunResult
@@ -63,6 +64,7 @@ def _sections(facts: Facts) -> Iterator[Markup]:
         ("Timeline", timeline(facts.trace, result.duration_ms)),
         ("Refused", denials(parts)),
         ("Memory", memory_section(facts.pictures, parts)),
+        ("Turn memory", turn_table(result.turn)),
         ("Genes", gene_table(parts, facts.limits)),
         ("Calls", call_tables(facts.trace)),
         ("Logs", texts(parts)),

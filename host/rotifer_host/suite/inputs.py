@@ -14,13 +14,13 @@ from typing import Any, Final, NamedTuple
 
 from rotifer_host.conformance.gene_inputs import sample
 from rotifer_host.errors import DocumentError, UsageError
+from rotifer_host.extras import how_to_install
 from rotifer_host.gene.schema import SchemaValidator
 from rotifer_host.project import module_cache_dir
 from rotifer_host.sandbox import encode_document
 
 __all__ = ["Generated", "generate_inputs", "require_generator"]
 
-_INSTALL: Final = "type `pip install 'rotifer-host[test]'`"
 _PROGRAM: Final = Path(__file__).with_name("draw.py")
 _PATIENCE_S: Final = 60
 
@@ -36,7 +36,7 @@ class Generated(NamedTuple):
 def require_generator() -> None:
     """Say what to install where the generator is missing. Raises `UsageError`."""
     if find_spec("hypothesis_jsonschema") is None:
-        raise UsageError("testing a gene needs the package hypothesis-jsonschema", help=_INSTALL)
+        raise UsageError("testing a gene needs the package hypothesis-jsonschema", help=how_to_install("test"))
 
 
 def generate_inputs(schema: Any, count: int, seed: int) -> Generated:  # noqa: ANN401 - a mapping, True or False
@@ -84,7 +84,7 @@ def _drawn(request: str) -> str:
         )
     except subprocess.CalledProcessError as error:
         said = error.stderr.strip().rpartition("\n")[2]
-        raise UsageError(f"hypothesis-jsonschema does not work here: {said}", help=_INSTALL) from error
+        raise UsageError(f"hypothesis-jsonschema does not work here: {said}", help=how_to_install("test")) from error
     return done.stdout
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rotifer_host import contract
 from rotifer_host.errors import BudgetExhaustedError, TurnMemoryError, UsageError
+from rotifer_host.extras import how_to_install
 from rotifer_host.text import shortened
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def require_client() -> None:
         import httpx2  # noqa: F401, PLC0415 - 100 ms, and only this needs it
     except ImportError as error:
         message = "turn memory of the runtime hinos needs the HTTP client httpx2, which is not installed"
-        raise UsageError(message, help="pip install 'rotifer-host[turn]'") from error
+        raise UsageError(message, help=how_to_install("turn")) from error
 
 
 def post(url: str, headers: Mapping[str, str], body: bytes, *, timeout_s: float, deadline: Deadline) -> bytes:

@@ -13,6 +13,7 @@ import msgspec
 
 from rotifer_host import contract
 from rotifer_host.errors import UsageError
+from rotifer_host.memory.fields import shown
 from rotifer_host.text import quoted, shortened
 
 __all__ = ["DiarySetting", "MemorySource", "Runtime", "TurnMemory", "read_turn_memory"]
@@ -20,7 +21,7 @@ __all__ = ["DiarySetting", "MemorySource", "Runtime", "TurnMemory", "read_turn_m
 Runtime = Literal["hinos", "axon_go"]
 
 _ELSEWHERE: Final = ("personalization", "axon_shadow")
-"""Runtimes of the seed that need services of its authors'."""
+"""Named there, and in need of services of its authors'."""
 _VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "hinos": (contract.HINOS_VARIABLE,),
     "axon_go": (contract.DIARY_VARIABLE, contract.TABLE_VARIABLE),
@@ -210,4 +211,4 @@ def _shown(value: object) -> str:
         return "an object"
     if isinstance(value, list | tuple):
         return "a list"
-    return shortened(quoted(value) if isinstance(value, str) else repr(value), _SHOWN)
+    return shortened(quoted(value), _SHOWN) if isinstance(value, str) else shown(value)
