@@ -35,7 +35,10 @@ def exchange(  # noqa: PLR0913, PLR0917 - the guest ABI has four
     finally:
         nanos = monotonic_ns() - started
         run.host_time.cell[0] += nanos
-        _record(run, function.label, result, received, nanos)
+        stats = run.calls.get(function.label)
+        if stats is None:
+            stats = run.calls[function.label] = CallStats()
+        stats.add(result, received, nanos / 1e9)
     return result
 
 
@@ -61,7 +64,9 @@ def answer(  # noqa: PLR0913, PLR0917 - the four numbers of the call
             run.admit(len(response), capacity)
         if kept is not None and again is None:
             kept.keep(run, function, request, response, version)
-        _put_response(run, out, capacity, response)
+        if len(response) != run.admitted or len(response) > capacity or not run.memory.write(out, response):
+            message = f"a handler returned {len(response)} bytes after {run.admitted} were admitted"
+            raise RuntimeError(message)  # noqa: TRY301 - a bug, told as one below
     except BaseException as error:  # noqa: BLE001 - what is no refusal ends the run
         return explain(run, error, out, capacity), received
     return len(response), received
@@ -116,22 +121,17 @@ def exhausted(run: Run, function: PlainFunction, error: BaseException | None) ->
 
 
 def _take_request(run: Run, request_at: int, request_size: int, out: int, capacity: int) -> bytes:
-    memory = run.memory
-    if not memory.fits(request_at, request_size):
+    memory, too_large = run.memory, request_size > contract.MAX_REQUEST_BYTES
+    request = memory.read(request_at, 0 if too_large else request_size)
+    if request is None or (too_large and not memory.fits(request_at, request_size)):
         raise InvalidInputError(f"the request, {request_size} bytes at {request_at}, is not inside memory")
     if not memory.fits(out, capacity):
         raise InvalidInputError(f"out, {capacity} bytes at {out}, is not inside memory")
     if not run.fuel.charge(request_size * contract.CALL_FUEL_PER_BYTE):
         raise BudgetExhaustedError("the run's fuel is used up")
-    if request_size > contract.MAX_REQUEST_BYTES:
+    if too_large:
         raise InvalidInputError(f"a request has at most {contract.MAX_REQUEST_BYTES} bytes, not {request_size}")
-    return memory.read(request_at, request_size) or b""
-
-
-def _put_response(run: Run, out: int, capacity: int, response: bytes) -> None:
-    if len(response) != run.admitted or len(response) > capacity or not run.memory.write(out, response):
-        message = f"a handler returned {len(response)} bytes after {run.admitted} were admitted"
-        raise RuntimeError(message)
+    return request
 
 
 def _put_payload(run: Run, refusal: HostCallError, out: int, capacity: int) -> None:
@@ -144,10 +144,3 @@ def _put_payload(run: Run, refusal: HostCallError, out: int, capacity: int) -> N
             # A gene may return `out` as its output, which ends at a NUL.
             run.memory.write(out, payload + b"\0" if len(payload) < capacity else payload)
             return
-
-
-def _record(run: Run, label: str, result: int, received: int, nanos: int) -> None:
-    stats = run.calls.get(label)
-    if stats is None:
-        stats = run.calls[label] = CallStats()
-    stats.add(result, received, nanos / 1e9)
