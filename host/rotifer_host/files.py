@@ -7,13 +7,22 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import BinaryIO, Final, NoReturn
 
 from rotifer_host.errors import RotiferError
 
-__all__ = ["absolute", "is_file", "is_folder", "make_private_folder", "read_json", "write_atomic"]
+__all__ = [
+    "absolute",
+    "is_file",
+    "is_folder",
+    "make_private_folder",
+    "read_json",
+    "replacing",
+    "sync_folder",
+    "write_atomic",
+]
 
 _PRIVATE: Final = 0o700
 
@@ -45,25 +54,40 @@ def is_folder(path: Path, error: Callable[[str], RotiferError]) -> bool:
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o666) -> None:
-    """Write a file so that a reader, a crash or a power cut sees the old one or the new one, never a part.
+    """Write a file as `replacing` does."""
+    with replacing(path, mode=mode) as file:
+        file.write(data)
 
-    `mode` is narrowed by the umask. Raises `OSError`; then the old file stands and no
-    temporary file is left.
+
+@contextlib.contextmanager
+def replacing(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Give a file to write, so that a reader, a crash or a power cut sees the old one or the new one, never a part.
+
+    It is at `path` when the block ends; `mode` is narrowed by the umask. When the block
+    raises, and by its own `OSError`, the old file stands and no temporary file is left.
     """
     temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        with os.fdopen(fd, "wb", buffering=0) as file:
-            view = memoryview(data)
-            while view:
-                view = view[file.write(view) :]
+        with os.fdopen(fd, "wb") as file:
+            yield file
+            file.flush()
             os.fsync(fd)
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Bring the names in a folder to the disk. Raises `OSError`."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def make_private_folder(path: Path) -> None:
@@ -126,11 +150,3 @@ def _content(path: Path) -> bytes:
 def _refuse_constant(name: str) -> NoReturn:
     message = f"{name} is not a JSON number"
     raise ValueError(message)
-
-
-def _sync_folder(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

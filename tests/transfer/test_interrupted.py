@@ -51,7 +51,7 @@ def lines_of(project: Project) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("module", "failing"),
-    [(receiving, "write_record"), (draft, "_sync_folder"), (files, "_sync_folder")],
+    [(receiving, "write_record"), (draft, "sync_folder"), (files, "sync_folder")],
     ids=["no record", "memory not synced", "record not synced"],
 )
 def test_a_disk_that_fails_at_the_end(  # noqa: PLR0913 - a row of the table

@@ -16,6 +16,7 @@ from rotifer_host import contract
 from rotifer_host.audit.line import Written, decode_line, line_hash, link
 from rotifer_host.audit.reading import document_of
 from rotifer_host.errors import AuditError
+from rotifer_host.files import sync_folder
 from rotifer_host.lock import FileLock, Patience
 
 __all__ = ["AuditLog", "AuditSink"]
@@ -244,11 +245,7 @@ class _OpenFile:
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
         self.identity = (found.st_dev, found.st_ino)
-        folder = os.open(Path(name).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(Path(name).parent)
 
     def __del__(self) -> None:
         if self.fd >= 0:

@@ -23,6 +23,7 @@ import lmdb
 
 from rotifer_host import contract
 from rotifer_host.errors import StoreError
+from rotifer_host.files import sync_folder
 from rotifer_host.lock import FileLock, Wait
 from rotifer_host.memory.entry import Record
 from rotifer_host.memory.quota import entry_limit
@@ -125,7 +126,7 @@ class Environment:
             self._check_pages()
             if _is_empty(self.env):
                 with self.lock.held(Wait()):
-                    _sync_folder(path.parent)  # before the file counts as made: else nobody would try again
+                    sync_folder(path.parent)  # before the file counts as made: else nobody would try again
                     self._initialise(self.env)
             self._check(self.env)
             self.version = version_cell(cell, self.env)
@@ -266,14 +267,6 @@ def _is_empty(env: lmdb.Environment) -> bool:
     """Answer as a transaction sees it: `env.stat` tells of a commit before transactions may, and while it is synced."""
     with env.begin() as txn, txn.cursor() as cursor:
         return not cursor.first()
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 registry: Final = _Registry()

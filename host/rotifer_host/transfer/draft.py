@@ -7,7 +7,6 @@ yet: whoever finds the mark and no record may remove both.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 from rotifer_host import contract
 from rotifer_host.audit import AuditLine, encode_line
 from rotifer_host.clock import rfc3339
+from rotifer_host.files import sync_folder
 from rotifer_host.lock import Wait
 from rotifer_host.memory.entry import Record
 from rotifer_host.store import open_store
@@ -88,7 +88,7 @@ class Draft:
             self._mark.open("xb").close()
             self._file.rename(self._path)
             try:
-                _sync_folder(self._path.parent)
+                sync_folder(self._path.parent)
                 yield
             except BaseException:
                 self._path.rename(self._file)
@@ -164,11 +164,3 @@ def remove_leftovers(folder: Path, records: Path) -> None:
 def _remove(path: Path) -> None:
     for ending in _BESIDE:
         path.with_name(f"{path.name}{ending}").unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rotifer_host.errors import TransferError
+from rotifer_host.files import replacing
 
 __all__ = ["source_stream", "target_stream"]
 
@@ -45,7 +46,7 @@ def target_stream(target: str | Path | BinaryIO, *, force: bool) -> Iterator[tup
         if not force:
             _make(path).close()  # the name is ours before the work begins
             claimed = True
-        with _drafted(path) as stream:
+        with replacing(path, mode=0o600) as stream:
             yield stream, str(path)
     except BaseException as error:
         if claimed:
@@ -57,21 +58,6 @@ def target_stream(target: str | Path | BinaryIO, *, force: bool) -> Iterator[tup
         if isinstance(error, OSError | ValueError):  # ValueError: a NUL in the path
             message = f"cannot write {path}: {error.strerror if isinstance(error, OSError) else error}"
             raise TransferError(message) from error
-        raise
-
-
-@contextmanager
-def _drafted(path: Path) -> Iterator[BinaryIO]:
-    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
-    try:
-        with _make(draft) as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(path)
-    except BaseException:
-        with suppress(OSError, ValueError):
-            draft.unlink()
         raise
 
 
