@@ -122,8 +122,11 @@ def exhausted(run: Run, function: PlainFunction, error: BaseException | None) ->
 
 def _take_request(run: Run, request_at: int, request_size: int, out: int, capacity: int) -> bytes:
     memory, too_large = run.memory, request_size > contract.MAX_REQUEST_BYTES
-    request = memory.read(request_at, 0 if too_large else request_size)
-    if request is None or (too_large and not memory.fits(request_at, request_size)):
+    if too_large:  # refused further down, and never copied
+        request = b"" if memory.fits(request_at, request_size) else None
+    else:
+        request = memory.read(request_at, request_size)
+    if request is None:
         raise InvalidInputError(f"the request, {request_size} bytes at {request_at}, is not inside memory")
     if not memory.fits(out, capacity):
         raise InvalidInputError(f"out, {capacity} bytes at {out}, is not inside memory")
