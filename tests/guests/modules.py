@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import shutil
 from pathlib import Path
+from typing import Any
 
-from rotifer_host import Project
+from rotifer_host import Agent, Project
 
 ROOT = Path(__file__).parents[2]
 GUESTS = ROOT / "guest-examples"
@@ -17,8 +18,26 @@ COMPILED = tuple(sorted(path.parent.name for path in GUESTS.glob("*/gene.wasm"))
 """Examples with a committed module: those that a compiler made."""
 WASI = tuple(gene for gene in COMPILED if "wasi" in gene or gene.endswith("-typescript"))
 """Those that are programs, with their input on standard input."""
+LANGUAGES = ("assemblyscript", "c", "rust", "zig")
+"""Those of the examples that use a host module."""
+ODD = 'é😀"\\\n\x1f/'
+"""What JSON escapes, and what it does not."""
 
-__all__ = ["BUILT", "COMPILED", "GUESTS", "ORIGINS", "ROOT", "SOURCES", "WASI", "Guests", "digest", "rebuilt"]
+__all__ = [
+    "BUILT",
+    "COMPILED",
+    "GUESTS",
+    "LANGUAGES",
+    "ODD",
+    "ORIGINS",
+    "ROOT",
+    "SOURCES",
+    "WASI",
+    "Guests",
+    "digest",
+    "rebuilt",
+    "said",
+]
 
 
 def digest(path: Path) -> str:
@@ -67,3 +86,9 @@ class Guests:
             shutil.copy(module, to / f"gene{module.suffix}")
             project.compile(gene)
         return project
+
+
+def said(agent: Agent, document: dict[str, Any]) -> Any:
+    """Return the output of a run, or the message it was rejected with."""
+    result = agent.run(document)
+    return result.output if result.status == "ok" else (result.status, result.error and result.error.message)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import wasmtime
-from tests.guests.modules import ROOT, Guests
+from tests.guests.modules import LANGUAGES, ODD, ROOT, Guests, said
 
 from rotifer_host import Agent
-
-LANGUAGES = ("assemblyscript", "c", "rust", "zig")
-ODD = 'é😀"\\\n\x1f/'
 
 
 @pytest.fixture(params=LANGUAGES)
@@ -20,12 +16,6 @@ def agent(request: pytest.FixtureRequest, guests: Guests, tmp_path: Path) -> Age
     """Return an agent of each language's journal, granted what it needs."""
     name = f"journal-{request.param}"
     return guests.project(tmp_path / "p", name).create_agent("scribe", [name], grants=["markdown"])
-
-
-def said(agent: Agent, document: dict[str, Any]) -> Any:
-    """Return the output of a run, or the message it was rejected with."""
-    result = agent.run(document)
-    return result.output if result.status == "ok" else (result.status, result.error and result.error.message)
 
 
 def test_notes_are_kept_changed_read_and_found(agent: Agent) -> None:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.guests.modules import Guests
+from tests.guests.modules import LANGUAGES, ODD, Guests, said
 
 from rotifer_host import Agent
-
-LANGUAGES = ("assemblyscript", "c", "rust", "zig")
-ODD = 'é😀"\\\n\x1f/'
 
 
 @pytest.fixture(params=LANGUAGES)
@@ -20,12 +16,6 @@ def agent(request: pytest.FixtureRequest, guests: Guests, tmp_path: Path) -> Age
     """Return an agent of each language's scene, granted what it needs."""
     name = f"scene-{request.param}"
     return guests.project(tmp_path / "p", name).create_agent("teller", [name], grants=["json"])
-
-
-def said(agent: Agent, document: dict[str, Any]) -> Any:
-    """Return the output of a run, or the message it was rejected with."""
-    result = agent.run(document)
-    return result.output if result.status == "ok" else (result.status, result.error and result.error.message)
 
 
 def test_a_scene_is_kept_and_told(agent: Agent) -> None:
