@@ -44,7 +44,7 @@ _ERRORS: Final = {
     "ftruncate": errno.EIO,
     "flock": errno.ENOLCK,
 }
-_MODULES: Final = ("audit.log", "lock", "telemetry", "store.environment")
+_MODULES: Final = ("audit.log", "files", "lock", "telemetry", "store.environment")
 
 
 class Countdown:
