@@ -8,16 +8,17 @@ PyObject *python_answer, *python_explain, *python_keep, *python_unfit, *python_e
 /* ---------------------------------------------------------------- Function */
 
 static int function_init(Function *self, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"function", "handler", "guard", "unchanged_until", "index", "params", "result", NULL};
-    PyObject *function, *handler, *guard, *until;
+    static char *names[] = {"function", "handler", "guard", "unchanged_until", "shortcut", "index", "params", "result", NULL};
+    PyObject *function, *handler, *guard, *until, *shortcut;
     const char *params, *result;
     Py_ssize_t count;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOOOis#s", names, &function, &handler, &guard, &until, &self->index, &params, &count, &result))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOOOOis#s", names, &function, &handler, &guard, &until, &shortcut, &self->index, &params, &count, &result))
         return -1;
     if (count > MAX_PARAMS) {
         PyErr_SetString(PyExc_ValueError, "a host function has at most 16 parameters");
         return -1;
     }
+    if (shortcut != Py_None && (self->shortcut = (shortcut_t *)PyCapsule_GetPointer(shortcut, SHORTCUT_CAPSULE)) == NULL) return -1;
     memcpy(self->params, params, (size_t)count);
     self->count = (int)count;
     self->result = result[0];
@@ -25,6 +26,7 @@ static int function_init(Function *self, PyObject *arguments, PyObject *keywords
     self->handler = Py_NewRef(handler);
     self->guard = Py_NewRef(guard);
     self->unchanged_until = Py_NewRef(until);
+    self->capsule = Py_NewRef(shortcut);
     return 0;
 }
 
@@ -33,6 +35,7 @@ static void function_free(Function *self) {
     Py_XDECREF(self->handler);
     Py_XDECREF(self->guard);
     Py_XDECREF(self->unchanged_until);
+    Py_XDECREF(self->capsule);
     Py_TYPE(self)->tp_free(self);
 }
 

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "shortcut.h"
+
 enum { BUDGET_EXHAUSTED = -4, NOT_ADMITTED = -1 };
 enum { ERROR_KINDS = 24 }; /* more than the different results one function has: contract.MAX_OWN_ERRORS and the shared */
 enum { MAX_PARAMS = 16 };
@@ -85,6 +87,8 @@ typedef struct {
     PyObject *guard;           /* exchange: (run) -> None, or raises */
     PyObject *unchanged_until; /* exchange: (run) -> a second or None; or None */
     PyObject *handler;         /* exchange: (run, request, out_cap) -> bytes; plain: (run, *arguments) -> int | None */
+    PyObject *capsule;         /* of the shortcut, or None */
+    shortcut_t *shortcut;      /* or NULL */
     int index;
     int count;
     char params[MAX_PARAMS + 1]; /* 'i' i32, 'I' i64, 'f' f32, 'F' f64 */
@@ -93,6 +97,7 @@ typedef struct {
 
 typedef struct {
     uint64_t count, bytes_in, bytes_out, nanos;
+    uint64_t shortcuts, shortcut_nanos; /* of the calls that the function's shortcut answered */
     struct {
         int32_t result; /* 0 ends those in use */
         uint64_t count;
@@ -120,6 +125,7 @@ struct Store {
     GuestMemory *guest_memory;
     /* The rest is set by `enter`. */
     PyObject *run;
+    PyObject *services;    /* of the run */
     PyThreadState *own;    /* the thread that runs the guest */
     PyThreadState *saved;  /* the same while it has given Python's lock up */
     const char *cancelled; /* the run's deadline sets it */
@@ -197,7 +203,6 @@ trap_t *exchange(void *env, caller_t *caller, raw_t *args, size_t count);
 trap_t *plain(void *env, caller_t *caller, raw_t *args, size_t count);
 failure_t *on_epoch(context_t *context, void *data, uint64_t *delta, uint8_t *kind);
 
-PyObject *take_exception(void);
 void keep_failure(Store *store);
 int admit(Store *store, Py_ssize_t length, uint32_t out_cap);
 

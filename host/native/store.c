@@ -151,6 +151,7 @@ static PyObject *store_enter(Store *self, PyObject *arguments, PyObject *keyword
     self->deadline_ns = deadline;
     self->host_limit_ns = limit;
     self->own = PyThreadState_Get();
+    if ((self->services = PyObject_GetAttrString(run, "services")) == NULL) return NULL;
     self->run = Py_NewRef(run);
     engine.context_set_data(self->context, self);
     Py_RETURN_NONE;
@@ -175,8 +176,9 @@ static PyObject *store_stats(Store *self, PyObject *unused) {
         const stats_t *stats = &self->stats[at];
         if (stats->count == 0) continue;
         PyObject *errors = errors_of(stats);
-        PyObject *item = errors == NULL ? NULL : Py_BuildValue("iKNKKK", at, (unsigned long long)stats->count, errors,
-            (unsigned long long)stats->bytes_in, (unsigned long long)stats->bytes_out, (unsigned long long)stats->nanos);
+        PyObject *item = errors == NULL ? NULL : Py_BuildValue("iKNKKKKK", at, (unsigned long long)stats->count, errors,
+            (unsigned long long)stats->bytes_in, (unsigned long long)stats->bytes_out, (unsigned long long)stats->nanos, (unsigned long long)stats->shortcuts,
+            (unsigned long long)stats->shortcut_nanos);
         if (item == NULL || PyList_Append(list, item) < 0) Py_CLEAR(list);
         Py_XDECREF(item);
     }
@@ -194,6 +196,7 @@ static PyObject *store_leave(Store *self, PyObject *unused) {
     PyMem_Free(self->stats);
     self->stats = NULL;
     Py_CLEAR(self->run);
+    Py_CLEAR(self->services);
     Py_RETURN_NONE;
 }
 
@@ -235,7 +238,7 @@ static PyMethodDef methods[] = {
     {"instantiate", (PyCFunction)store_instantiate, METH_O, "Make the instance of a linked module, running its start function; returns the failure, if any."},
     {"leave", (PyCFunction)store_leave, METH_NOARGS, "Let go of the run, of its counts and of what was kept."},
     {"start", (PyCFunction)(void (*)(void))store_start, METH_FASTCALL, "Call an exported function without parameters or result; returns the failure, if any."},
-    {"stats", (PyCFunction)store_stats, METH_NOARGS, "Return (index, count, errors, bytes in, bytes out, nanoseconds) of each function that was called."},
+    {"stats", (PyCFunction)store_stats, METH_NOARGS, "Return (index, count, errors, bytes in, bytes out, nanoseconds, shortcuts, their nanoseconds) of each function that was called."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -84,8 +84,10 @@ class NativeDefinition:
     def leave(self, run: Run, store: Store) -> None:
         """Take the store's counts, and undo the circle between it and the run."""
         store = cast("_native.Store", store)
-        for index, count, errors, bytes_in, bytes_out, nanos in store.stats():
-            run.calls[self._labels[index]] = CallStats(count, errors, bytes_in, bytes_out, nanos / 1e9)
+        for index, count, errors, bytes_in, bytes_out, nanos, shortcuts, shortcut_nanos in store.stats():
+            run.calls[self._labels[index]] = CallStats(
+                count, errors, bytes_in, bytes_out, nanos / 1e9, shortcuts, shortcut_nanos / 1e9
+            )
         store.leave()
 
 
@@ -96,6 +98,7 @@ def _bind(function: HostFunction, index: int) -> _native.Function:
         handler=function.handler,
         guard=None if exchange is None else exchange.guard,
         unchanged_until=None if exchange is None else exchange.unchanged_until,
+        shortcut=None if exchange is None else exchange.shortcut,
         index=index,
         params="".join(_LETTERS[kind] for kind in function.params),
         result="".join(_LETTERS[kind] for kind in function.results),

@@ -56,6 +56,10 @@ class ExchangeFunction:
     request may be given the same response without asking the handler, while the
     version that `Sandbox.run` was given stays what it is and nobody calls `run.forget()`;
     None for not at all. A call path may use it or not.
+
+    `shortcut` is what answers some of the requests in C, in the handler's place and with
+    the same bytes: a capsule as `native/shortcut.h` describes, which only a call path in
+    C can use.
     """
 
     module: str
@@ -63,6 +67,7 @@ class ExchangeFunction:
     guard: Callable[[Run], None]
     handler: Callable[[Run, bytes, int], bytes]
     unchanged_until: Callable[[Run], int | None] | None = None
+    shortcut: object = None
 
     params: tuple[ValueType, ...] = ("i32", "i32", "i32", "i32")
     results: tuple[ValueType, ...] = ("i32",)
