@@ -1,4 +1,4 @@
-"""What building the package takes besides `pyproject.toml`: the native call path, and the templates' files."""
+"""What building the package takes besides `pyproject.toml`: what is in C, and the templates' files."""
 
 import json
 import shutil
@@ -30,11 +30,15 @@ setup(
     cmdclass={"build_py": BuildWithTemplates},
     ext_modules=[
         Extension(
-            "rotifer_host.sandbox._native",
-            sorted(map(str, NATIVE.glob("*.c"))),
-            depends=sorted(map(str, NATIVE.glob("*.h"))),
+            name,
+            sorted(map(str, folder.glob("*.c"))),
+            depends=sorted(map(str, NATIVE.rglob("*.h"))),
             extra_compile_args=["-O2", "-fvisibility=hidden"],
             optional=True,  # without a C compiler the raw path does the same work
+        )
+        for name, folder in (
+            ("rotifer_host.sandbox._native", NATIVE),
+            ("rotifer_host.memory._ordinary", NATIVE / "memory"),
         )
     ],
 )

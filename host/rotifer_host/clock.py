@@ -10,9 +10,10 @@ import time
 from functools import lru_cache
 from typing import Final, Protocol
 
-__all__ = ["Clock", "SystemClock", "rfc3339"]
+__all__ = ["LAST_MS", "Clock", "SystemClock", "rfc3339"]
 
-_LAST_MS: Final = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the last instant RFC 3339 can write
+LAST_MS: Final = 253_402_300_799_999
+"""9999-12-31T23:59:59.999Z, the last instant RFC 3339 can write."""
 
 _REMEMBERED_TIMES: Final = 1024
 
@@ -41,6 +42,6 @@ class SystemClock:
 @lru_cache(_REMEMBERED_TIMES)
 def rfc3339(ms: int) -> str:
     """Return RFC 3339 text in UTC with milliseconds and `Z`; beyond the years 1970 to 9999 the nearest instant."""
-    ms = min(max(ms, 0), _LAST_MS)
+    ms = min(max(ms, 0), LAST_MS)
     seconds, millis = divmod(ms, 1000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{millis:03d}Z"

@@ -6,9 +6,10 @@ memory-api.en.md, "From a WASM module". This is the only place that knows both.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rotifer_host.memory import decode_delete, decode_query, decode_read, decode_write
+from rotifer_host.memory.ordinary import READ, WRITE
 from rotifer_host.sandbox import ExchangeFunction
 
 if TYPE_CHECKING:
@@ -44,10 +45,15 @@ class NoMemory(NamedTuple):
 
 def memory_functions() -> tuple[ExchangeFunction, ...]:
     """Return `readMemory`, `writeMemory`, `queryMemory` and `deleteMemory` of module `rotifer`."""
-    handlers = ((_read, _read_unchanged_until), (_write, None), (_query, None), (_delete, None))
-    return tuple(
-        ExchangeFunction("rotifer", name, partial(require_memory, name), *handler)
-        for name, handler in zip(MEMORY_CALLS, handlers, strict=True)
+
+    def function(name: str, handler: Callable[[Run, bytes, int], bytes], **more: Any) -> ExchangeFunction:  # noqa: ANN401 - fields of it
+        return ExchangeFunction("rotifer", name, partial(require_memory, name), handler, **more)
+
+    return (
+        function("readMemory", _read, unchanged_until=_read_unchanged_until, shortcut=READ),
+        function("writeMemory", _write, shortcut=WRITE),
+        function("queryMemory", _query),
+        function("deleteMemory", _delete),
     )
 
 

@@ -19,6 +19,7 @@ from rotifer_host.memory.documents import Documents
 from rotifer_host.memory.entry import Caller, Category, DataPolicy, Record, entry_id, make_record, response_for
 from rotifer_host.memory.events import Events
 from rotifer_host.memory.fields import category_of
+from rotifer_host.memory.operation import Operation
 from rotifer_host.memory.policy import access_for_write, check_read, check_write
 from rotifer_host.memory.query import select
 from rotifer_host.memory.quota import make_room
@@ -119,6 +120,8 @@ class AgentMemory:
             durability=durability,
             deadline=patience,
         )
+        self.ordinary: object = None
+        """What answers ordinary requests in C, once one came (`memory/ordinary.py`)."""
         self.documents = Documents(self._changes, self._trail, clock)
         """What host modules keep for the agent."""
 
@@ -147,7 +150,7 @@ class AgentMemory:
         response = response_for(record, caller.gene_id)
         admit(len(response))
         if response is not record.body:
-            self._readers.note(identity, record, caller.gene_id)
+            self._readers.note(identity, record.sequence, caller.gene_id)
         elif self._readers.readings:
             self._readers.forget(identity)
         return response
@@ -155,9 +158,15 @@ class AgentMemory:
     def write(self, caller: Caller, request: WriteRequest, admit: Callable[[int], None] = _fits) -> bytes:
         """Create or replace an entry, evicting others when there is no room; return it as JSON."""
         now_ms = self._clock.now_ms()
+        return self.write_in(self._changes.operation(caller, now_ms), caller, request, now_ms, admit)
+
+    def write_in(
+        self, operation: Operation, caller: Caller, request: WriteRequest, now_ms: int, admit: Callable[[int], None]
+    ) -> bytes:
+        """Do what `write` does in an operation that was begun at `now_ms`, and end it."""
         identity = entry_id(self._agent_id, request.key)
         try:
-            with self._changes.operation(caller, now_ms) as operation:
+            with operation:
                 change = operation.change
                 old = change.get(identity)
                 if old is not None:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from rotifer_host.memory.changes import Changes
     from rotifer_host.store.protocol import Change
 
-__all__ = ["Operation"]
+__all__ = ["MOST_WAITING_LINES", "Operation"]
 
-_MOST_WAITING_LINES: Final = 256
+MOST_WAITING_LINES: Final = 256
 
 
 class Operation:
@@ -62,10 +62,17 @@ class Operation:
 
     def announce(self, caller: Caller | None, now_ms: int, changes: Sequence[Announced]) -> None:
         """Render the audit lines of what is about to be applied, and write them unless they may wait."""
+        count = self.change.chain().length + len(self._waiting)
+        self.announce_lines(self._trail.lines(count, caller, now_ms, changes))
+
+    def announce_lines(self, lines: Sequence[bytes]) -> None:
+        """Write the audit lines of what is about to be applied unless they may wait.
+
+        Ordinary writes (`memory/ordinary.py`) render their own, and let them wait themselves.
+        """
         waiting, before = self._waiting, len(self._waiting)
-        count = self.change.chain().length + before
-        waiting += self._trail.lines(count, caller, now_ms, changes)
-        if self._durable or len(waiting) > _MOST_WAITING_LINES:
+        waiting += lines
+        if self._durable or len(waiting) > MOST_WAITING_LINES:
             try:
                 self.write_lines(durable=self._durable)
             except BaseException:

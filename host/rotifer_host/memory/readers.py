@@ -33,9 +33,9 @@ class LastReaders:
     def __init__(self) -> None:
         self.readings: dict[bytes, Reading] = {}
 
-    def note(self, identity: bytes, record: Record, gene_id: str) -> None:
-        """Remember that `gene_id`, which is not the stored reader, read the record."""
-        self.readings[identity] = Reading(identity, record.sequence, gene_id)
+    def note(self, identity: bytes, sequence: int, gene_id: str) -> None:
+        """Remember that `gene_id`, which is not the stored reader, read the version with this sequence number."""
+        self.readings[identity] = Reading(identity, sequence, gene_id)
 
     def forget(self, identity: bytes) -> None:
         """Drop what was remembered: the stored reader has read the entry again."""

@@ -73,7 +73,7 @@ class Trail:
         lines = []
         for action, identity, record in changes:
             count += 1
-            start = f"{start_of_all}{self._constant(action, caller)}{key_json(record.key)}"
+            start = f"{start_of_all}{self.members(action, caller)}{key_json(record.key)}"
             if identity is not None and isinstance(record, Record):
                 entry = f'"entryId":"{identity.hex()}","category":"{record.category}","bytes":{record.size}'
             else:
@@ -176,7 +176,7 @@ class Trail:
         """Take back lines whose changes were not saved after all, as far as the log can be written."""
         self.unwitnessed |= take_back(self._audit, lines, patience, self._clock)
 
-    def _constant(self, action: str, caller: Caller | None) -> str:
+    def members(self, action: str, caller: Caller | None) -> str:
         """Return the members from `agentId` to `action`, which are the same in many lines, and the name of the next."""
         known = self._constants.get((action, caller))
         if known is None:

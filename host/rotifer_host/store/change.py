@@ -15,13 +15,17 @@ from rotifer_host.store.environment import Committed, Environment
 from rotifer_host.store.protocol import Chain, DocumentName, Expiry, Totals
 from rotifer_host.store.view import View
 
-__all__ = ["LmdbChange"]
+__all__ = ["NOTHING", "LmdbChange"]
 
-_NOTHING: Final[tuple[bytes, Record | None]] = (b"", None)
+NOTHING: Final[tuple[bytes, Record | None]] = (b"", None)
+"""What a change remembers of the entry it looked at last when it remembers none."""
 
 
 class LmdbChange(View):
-    """Begun under the writers' lock of its environment, which it gives back when it ends."""
+    """Begun under the writers' lock of its environment, which it gives back when it ends.
+
+    Ordinary writes (`memory/ordinary.py`) read and set its attributes from C.
+    """
 
     def __init__(self, environment: Environment, txn: lmdb.Transaction) -> None:
         super().__init__(environment, txn)
@@ -33,7 +37,7 @@ class LmdbChange(View):
         self._has_followers = super()._follows() if committed.follows is None else committed.follows
         self._firsts = [committed.first_own, None]
         """First second of each kind of `expiry`, where it is known."""
-        self._last = _NOTHING
+        self._last = NOTHING
         """The entry looked at last: it is what changes next."""
         self._changed = False
         self._open = True
@@ -63,7 +67,7 @@ class LmdbChange(View):
         old = self.get(identity)
         txn = self._txn
         self._changed = True
-        self._last = _NOTHING
+        self._last = NOTHING
         try:
             txn.put(codec.ENTRIES + identity, codec.encode_record(record))
             if old is None:
@@ -93,7 +97,7 @@ class LmdbChange(View):
             raise StoreError(message)
         txn = self._txn
         self._changed = True
-        self._last = _NOTHING
+        self._last = NOTHING
         try:
             txn.delete(codec.ENTRIES + identity)
             txn.delete(codec.recency_key(old))

@@ -1,0 +1,166 @@
+/* Helpers of reading and writing; see flow.h. */
+#include "flow.h"
+
+#include <time.h>
+#include <unistd.h>
+
+enum { SECOND_MS = 1000 };
+
+/* ---------------------------------------------------------------- Python objects */
+
+bool text_of(PyObject *object, text_t *into) {
+    if (!PyUnicode_CheckExact(object) || !PyUnicode_IS_ASCII(object)) return false;
+    *into = (text_t){PyUnicode_DATA(object), PyUnicode_GET_LENGTH(object)};
+    return true;
+}
+
+static bool int_of(PyObject *object, int64_t *into) {
+    int overflow = 0;
+    if (!PyLong_CheckExact(object)) return false;
+    *into = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return !overflow;
+}
+
+bool int_item(PyObject *tuple, Py_ssize_t at, int64_t *into) {
+    return PyTuple_Check(tuple) && at < PyTuple_GET_SIZE(tuple) && int_of(PyTuple_GET_ITEM(tuple, at), into);
+}
+
+bool int_attribute(PyObject *object, PyObject *name, int64_t *into) {
+    PyObject *value = PyObject_GetAttr(object, name);
+    const bool found = value != NULL && int_of(value, into);
+    Py_XDECREF(value);
+    return found;
+}
+
+bool bool_attribute(PyObject *object, PyObject *name, bool *into) {
+    PyObject *value = PyObject_GetAttr(object, name);
+    if (value == NULL) return false;
+    *into = value == Py_True;
+    Py_DECREF(value);
+    return true;
+}
+
+/* ---------------------------------------------------------------- who asks, and when */
+
+static PyObject *ordinary_of_memory(PyObject *memory) {
+    if ((PyObject *)Py_TYPE(memory) != agent_memory_type) return NULL;
+    PyObject *ordinary = PyObject_GetAttr(memory, names.ordinary);
+    if (ordinary == Py_None) {
+        Py_DECREF(ordinary);
+        ordinary = PyObject_CallOneArg(python_make, memory);
+    }
+    if (ordinary != NULL && !Py_IS_TYPE(ordinary, &OrdinaryType)) Py_CLEAR(ordinary);
+    return ordinary;
+}
+
+Ordinary *ordinary_of(PyObject *services, caller_t *caller) {
+    if (!PyTuple_Check(services) || PyTuple_GET_SIZE(services) < 2) return NULL;
+    PyObject *who = PyTuple_GET_ITEM(services, 1);
+    if (!PyTuple_Check(who) || PyTuple_GET_SIZE(who) != 2 || !text_of(PyTuple_GET_ITEM(who, 0), &caller->gene_id) ||
+        !text_of(PyTuple_GET_ITEM(who, 1), &caller->domain) || caller->gene_id.length != GENE_ID_BYTES)
+        return NULL;
+    caller->object = who;
+    return (Ordinary *)ordinary_of_memory(PyTuple_GET_ITEM(services, 0));
+}
+
+bool now_of(const Ordinary *self, int64_t *now_ms) {
+    if (self->clock == Py_None) {
+        struct timespec time;
+        clock_gettime(CLOCK_REALTIME, &time);
+        *now_ms = (int64_t)time.tv_sec * SECOND_MS + time.tv_nsec / 1000000;
+        return true;
+    }
+    PyObject *now = PyObject_CallMethodNoArgs(self->clock, names.now_ms);
+    const bool told = now != NULL && int_of(now, now_ms);
+    Py_XDECREF(now);
+    return told;
+}
+
+int64_t second_of(int64_t ms) { return ms / SECOND_MS - (ms % SECOND_MS < 0); }
+
+bool identity_of(const Ordinary *self, text_t key, uint8_t *identity) {
+    const Py_ssize_t prefix = PyBytes_GET_SIZE(self->prefix);
+    PyObject *text = PyBytes_FromStringAndSize(NULL, prefix + key.length);
+    if (text == NULL) return false;
+    memcpy(PyBytes_AS_STRING(text), PyBytes_AS_STRING(self->prefix), (size_t)prefix);
+    memcpy(PyBytes_AS_STRING(text) + prefix, key.at, (size_t)key.length);
+    PyObject *hash = PyObject_CallOneArg(sha256, text);
+    PyObject *digest = hash == NULL ? NULL : PyObject_CallMethodNoArgs(hash, names.digest);
+    const bool made = digest != NULL && PyBytes_CheckExact(digest) && PyBytes_GET_SIZE(digest) == ID_BYTES;
+    if (made) memcpy(identity, PyBytes_AS_STRING(digest), ID_BYTES);
+    Py_DECREF(text);
+    Py_XDECREF(hash);
+    Py_XDECREF(digest);
+    return made;
+}
+
+PyObject *audit_members(Ordinary *self, const caller_t *caller, bool creates) {
+    if (self->caller != caller->object) {
+        Py_XSETREF(self->caller, Py_NewRef(caller->object));
+        Py_CLEAR(self->known_members[0]);
+        Py_CLEAR(self->known_members[1]);
+    }
+    PyObject **known = &self->known_members[creates];
+    if (*known == NULL) *known = PyObject_CallFunction(self->members, "sO", creates ? "memory.create" : "memory.update", caller->object);
+    return Py_XNewRef(*known);
+}
+
+/* ---------------------------------------------------------------- rules */
+
+bool may(text_t scope, const record_t *record, const caller_t *caller) {
+    if (same(scope, (text_t){"SAME_DOMAIN", 11})) return same(caller->domain, record->domain);
+    if (same(scope, (text_t){"CREATOR_GENE_ONLY", 17})) return same(caller->gene_id, record->created_by);
+    return same(scope, (text_t){"ALL_GENES", 9});
+}
+
+bool is_current(PyObject *operation, int64_t now_ms) {
+    int64_t process, first = INT64_MIN;
+    if (!int_attribute(operation, names.process, &process) || process != getpid()) return false;
+    PyObject *change = PyObject_GetAttr(operation, names.change);
+    PyObject *firsts = change == NULL ? NULL : PyObject_GetAttr(change, names._firsts);
+    if (firsts != NULL && PyList_CheckExact(firsts) && PyList_GET_SIZE(firsts) == 2) int_of(PyList_GET_ITEM(firsts, 0), &first);
+    Py_XDECREF(change);
+    Py_XDECREF(firsts);
+    return first > second_of(now_ms);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+PyObject *entry_key(const uint8_t *identity) {
+    char key[1 + ID_BYTES] = {'e'};
+    memcpy(key + 1, identity, ID_BYTES);
+    return PyBytes_FromStringAndSize(key, sizeof key);
+}
+
+int get_row(PyObject *txn, const uint8_t *identity, Py_buffer *row) {
+    PyObject *key = entry_key(identity);
+    PyObject *found = key == NULL ? NULL : PyObject_CallMethodOneArg(txn, names.get, key);
+    int result = -1;
+    if (found == Py_None) result = 0;
+    else if (found != NULL && PyObject_GetBuffer(found, row, PyBUF_SIMPLE) == 0) result = 1;
+    Py_XDECREF(key);
+    Py_XDECREF(found);
+    return result;
+}
+
+void end_view(PyObject *txn) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *ended = PyObject_CallMethodNoArgs(txn, names.abort);
+    if (ended == NULL) PyErr_Clear();
+    Py_XDECREF(ended);
+    Py_DECREF(txn);
+    PyErr_Restore(type, value, trace);
+}
+
+void map_error(PyObject *change) {
+    if (change == NULL || !PyErr_ExceptionMatches(lmdb_error)) return;
+    PyObject *error = take_exception();
+    PyObject *failure = PyObject_CallMethodOneArg(change, names._failure, error);
+    if (failure != NULL) {
+        PyException_SetCause(failure, Py_NewRef(error));
+        PyErr_SetObject((PyObject *)Py_TYPE(failure), failure);
+    }
+    Py_XDECREF(failure);
+    Py_DECREF(error);
+}

@@ -1,0 +1,73 @@
+/* What reading and writing have in common: who asks, the objects of Python that hold the memory's state, and its rows. */
+#ifndef ROTIFER_FLOW_H
+#define ROTIFER_FLOW_H
+
+#include "ordinary.h"
+
+/* The attributes and methods of Python objects that are used here. */
+#define NAMES(N)                                                                                                     \
+    N(__exit__) N(_chain) N(_changed) N(_durable) N(_failure) N(_firsts) N(_has_followers) N(_held) N(_last)         \
+    N(_totals) N(_txn) N(_waiting) N(abort) N(announce_lines) N(begin) N(categories) N(change) N(committed)          \
+    N(delete) N(digest) N(end) N(env) N(first_own) N(get) N(halfway) N(id) N(now_ms) N(number)      \
+    N(operation) N(ordinary) N(process) N(put) N(readings) N(sequence)
+
+typedef struct {
+#define DECLARE(name) PyObject *name;
+    NAMES(DECLARE)
+#undef DECLARE
+} names_t;
+extern names_t names;
+
+/* What is said in Python, once: `memory/ordinary.py`. */
+extern PyObject *agent_memory_type, *lmdb_error, *sha256, *tally_type, *totals_type;
+extern PyObject *python_make;  /* (memory) -> Ordinary or False, which the memory holds from then on */
+extern PyObject *python_go_on; /* (run, request, out_cap, operation, now_ms) -> response */
+extern PyObject *nothing;      /* what a change remembers of the entry looked at last, when it remembers none */
+extern PyObject *empty;        /* no bytes */
+extern PyObject *with_buffers; /* the names of the keywords of `begin` */
+extern Py_ssize_t most_waiting_lines;
+extern record_t default_record; /* with the access policy of an entry that is given none */
+
+/* One agent's memory for one run, as far as ordinary requests need it. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *changes, *readers, *environment;
+    PyObject *clock;   /* or None for the machine's */
+    PyObject *members; /* (action, caller) -> the members of an audit line that are the same in many */
+    PyObject *prefix;  /* agent id and NUL: what an entry id is the hash of, before the key */
+    int64_t quota, entry_limit;
+    PyObject *caller; /* the last one, and its audit members of an update and a creation */
+    PyObject *known_members[2];
+} Ordinary;
+
+typedef struct {
+    PyObject *object; /* borrowed */
+    text_t gene_id, domain;
+} caller_t;
+
+/* NULL, with or without an error, for a memory that has no shortcut or a caller that is not plain. */
+Ordinary *ordinary_of(PyObject *services, caller_t *caller);
+bool now_of(const Ordinary *self, int64_t *now_ms);
+bool identity_of(const Ordinary *self, text_t key, uint8_t *identity);
+PyObject *audit_members(Ordinary *self, const caller_t *caller, bool creates);
+
+bool may(text_t scope, const record_t *record, const caller_t *caller);
+int64_t second_of(int64_t ms);
+/* Is the held operation this process's, and known to hold nothing that has expired? */
+bool is_current(PyObject *operation, int64_t now_ms);
+
+PyObject *entry_key(const uint8_t *identity);
+/* Look an entry's row up: 1 found, to be released; 0 there is none; -1 with an error set. */
+int get_row(PyObject *txn, const uint8_t *identity, Py_buffer *row);
+/* End a read transaction, and drop it; an error that is set stays set. */
+void end_view(PyObject *txn);
+/* Turn an error of LMDB that is set into what the change raises for it. */
+void map_error(PyObject *change);
+
+/* False without an error where it is something else. */
+bool text_of(PyObject *object, text_t *into);
+bool int_item(PyObject *tuple, Py_ssize_t at, int64_t *into);
+bool int_attribute(PyObject *object, PyObject *name, int64_t *into);
+bool bool_attribute(PyObject *object, PyObject *name, bool *into);
+
+#endif

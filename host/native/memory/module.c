@@ -1,0 +1,116 @@
+/* The module `_ordinary`: what Python hands over, and the two shortcuts. */
+#include "flow.h"
+
+names_t names;
+text_t category_names[CATEGORIES], scope_names[SCOPES], share_policy_names[SHARE_POLICIES];
+Py_ssize_t longest_key, largest_value, cut_key, most_waiting_lines;
+uint8_t format_version;
+int64_t last_ms;
+record_t default_record;
+PyObject *agent_memory_type, *lmdb_error, *sha256, *tally_type, *totals_type, *python_make, *python_go_on, *nothing, *empty, *with_buffers;
+
+/* ---------------------------------------------------------------- Ordinary */
+
+static int ordinary_init(Ordinary *self, PyObject *arguments, PyObject *keywords) {
+    static char *keys[] = {"changes", "readers", "environment", "clock", "members", "prefix", "quota", "entry_limit", NULL};
+    PyObject *changes, *readers, *environment, *clock, *members, *prefix;
+    long long quota, entry_limit;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$OOOOOSLL", keys, &changes, &readers, &environment, &clock, &members, &prefix,
+                                     &quota, &entry_limit))
+        return -1;
+    self->changes = Py_NewRef(changes);
+    self->readers = Py_NewRef(readers);
+    self->environment = Py_NewRef(environment);
+    self->clock = Py_NewRef(clock);
+    self->members = Py_NewRef(members);
+    self->prefix = Py_NewRef(prefix);
+    self->quota = quota;
+    self->entry_limit = entry_limit;
+    return 0;
+}
+
+static void ordinary_free(Ordinary *self) {
+    Py_XDECREF(self->changes);
+    Py_XDECREF(self->readers);
+    Py_XDECREF(self->environment);
+    Py_XDECREF(self->clock);
+    Py_XDECREF(self->members);
+    Py_XDECREF(self->prefix);
+    Py_XDECREF(self->caller);
+    Py_XDECREF(self->known_members[0]);
+    Py_XDECREF(self->known_members[1]);
+    Py_TYPE(self)->tp_free(self);
+}
+
+PyTypeObject OrdinaryType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rotifer_host.memory._ordinary.Ordinary",
+    .tp_basicsize = sizeof(Ordinary),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)ordinary_init,
+    .tp_dealloc = (destructor)ordinary_free,
+    .tp_doc = "One agent's memory for one run, as far as ordinary requests need it.",
+};
+
+/* ---------------------------------------------------------------- bind */
+
+static bool take_words(PyObject *tuple, text_t *into, Py_ssize_t count) {
+    bool taken = PyTuple_Check(tuple) && PyTuple_GET_SIZE(tuple) == count;
+    for (Py_ssize_t at = 0; taken && at < count; at++) taken = text_of(PyTuple_GET_ITEM(tuple, at), &into[at]);
+    if (!taken) PyErr_Format(PyExc_TypeError, "a tuple of %zd words is needed", count);
+    return taken;
+}
+
+static bool take_names(void) {
+#define INTERN(name) && (names.name = PyUnicode_InternFromString(#name)) != NULL
+    return true NAMES(INTERN);
+#undef INTERN
+}
+
+static PyObject *bind(PyObject *module, PyObject *arguments, PyObject *keywords) {
+    (void)module;
+    static char *keys[] = {"memory", "make", "error", "sha256", "tally", "totals", "go_on", "nothing", "categories", "scopes", "share_policies",
+                           "default_words", "default_access", "longest_key", "largest_value", "cut_key", "most_waiting_lines",
+                           "format_version", "last_ms", NULL};
+    PyObject *categories, *scopes, *share_policies, *words, *access;
+    text_t defaults[3];
+    long long last;
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) { /* there is one of all this in a process */
+        PyErr_SetString(PyExc_ImportError, "the shortcuts are there for the main interpreter alone");
+        return NULL;
+    }
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$OOOOOOOOOOOOSnnnnbL", keys, &agent_memory_type, &python_make, &lmdb_error, &sha256, &tally_type,
+                                     &totals_type, &python_go_on, &nothing, &categories, &scopes, &share_policies, &words, &access,
+                                     &longest_key, &largest_value, &cut_key, &most_waiting_lines, &format_version, &last) ||
+        !take_words(categories, category_names, CATEGORIES) || !take_words(scopes, scope_names, SCOPES) ||
+        !take_words(share_policies, share_policy_names, SHARE_POLICIES) || !take_words(words, defaults, 3) || !take_names() ||
+        (empty = PyBytes_FromStringAndSize(NULL, 0)) == NULL || (with_buffers = Py_BuildValue("(s)", "buffers")) == NULL)
+        return NULL;
+    last_ms = last;
+    default_record = (record_t){.read_scope = defaults[0], .write_scope = defaults[1], .share_policy = defaults[2],
+                                .access = {PyBytes_AS_STRING(access), PyBytes_GET_SIZE(access)}};
+    PyObject *kept[] = {agent_memory_type, python_make, lmdb_error, sha256, tally_type, totals_type, python_go_on, nothing, categories, scopes, share_policies, words, access};
+    for (size_t at = 0; at < sizeof kept / sizeof kept[0]; at++) Py_INCREF(kept[at]);
+    return Py_BuildValue("NN", PyCapsule_New((void *)read_shortcut, SHORTCUT_CAPSULE, NULL), PyCapsule_New((void *)write_shortcut, SHORTCUT_CAPSULE, NULL));
+}
+
+static PyMethodDef functions[] = {
+    {"bind", (PyCFunction)(void (*)(void))bind, METH_VARARGS | METH_KEYWORDS, "Take what is said in Python; return the shortcuts of `readMemory` and `writeMemory`."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "rotifer_host.memory._ordinary",
+    .m_doc = "Ordinary reads and writes in C.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit__ordinary(void) {
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL || (PyType_Ready(&OrdinaryType) == 0 && PyModule_AddObjectRef(module, "Ordinary", (PyObject *)&OrdinaryType) == 0))
+        return module;
+    Py_DECREF(module);
+    return NULL;
+}

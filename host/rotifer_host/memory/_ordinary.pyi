@@ -1,0 +1,49 @@
+"""The C extension behind `ordinary.py`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rotifer_host.clock import Clock
+from rotifer_host.memory.agent_memory import AgentMemory
+from rotifer_host.memory.changes import Changes
+from rotifer_host.memory.readers import LastReaders
+from rotifer_host.store.environment import Environment
+
+class Ordinary:
+    """One agent's memory for one run, as far as ordinary requests need it."""
+
+    def __init__(
+        self,
+        *,
+        changes: Changes,
+        readers: LastReaders,
+        environment: Environment,
+        clock: Clock | None,
+        members: Callable[[str, Any], str],
+        prefix: bytes,
+        quota: int,
+        entry_limit: int,
+    ) -> None: ...
+
+def bind(
+    *,
+    memory: type[AgentMemory],
+    make: Callable[[AgentMemory], Ordinary | bool],
+    error: type[Exception],
+    sha256: Callable[[bytes], Any],
+    tally: type[tuple[int, ...]],
+    totals: Callable[..., object],
+    go_on: Callable[..., bytes],
+    nothing: object,
+    categories: tuple[str, ...],
+    scopes: tuple[str, ...],
+    share_policies: tuple[str, ...],
+    default_words: tuple[str, ...],
+    default_access: bytes,
+    longest_key: int,
+    largest_value: int,
+    cut_key: int,
+    most_waiting_lines: int,
+    format_version: int,
+    last_ms: int,
+) -> tuple[object, object]: ...

@@ -1,0 +1,95 @@
+"""Ordinary reads and writes answered in C, and what that needs of Python.
+
+Ordinary is a request that needs no rule but those of `native/memory`: plain JSON of
+ASCII, for an entry that keeps no retention policy, of an agent whose data policy keeps
+entries for ever, by a caller that is let in, with nothing expired and nothing to evict.
+The answer, the rows, the audit line are byte for byte those of `AgentMemory`, and
+whatever is not ordinary is left to it. This is the one module beside the rules that
+knows where entries lie.
+"""
+
+# ruff: noqa: SLF001 - the other half of `AgentMemory` and of `LmdbStore`
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import lmdb
+import msgspec
+
+from rotifer_host import clock, contract
+from rotifer_host.memory.agent_memory import AgentMemory
+from rotifer_host.memory.entry import DEFAULT_ACCESS
+from rotifer_host.memory.operation import MOST_WAITING_LINES
+from rotifer_host.memory.quota import entry_limit
+from rotifer_host.memory.request import decode_write
+from rotifer_host.store import LmdbStore, change, codec
+from rotifer_host.store.protocol import Tally, Totals
+
+try:
+    from rotifer_host.memory import _ordinary
+except ImportError:  # not built: there was no C compiler
+    READ = WRITE = None
+    """The shortcuts (`ExchangeFunction.shortcut`) of `readMemory` and `writeMemory`; None where there are none."""
+
+if TYPE_CHECKING:
+    from rotifer_host.memory.operation import Operation
+    from rotifer_host.sandbox import Run
+
+__all__ = ["READ", "WRITE"]
+
+
+def _make(memory: AgentMemory) -> _ordinary.Ordinary | bool:
+    """Return what answers ordinary requests for a memory from now on, False when none of them can be ordinary."""
+    memory.ordinary = _ordinary_of(memory) or False
+    return memory.ordinary
+
+
+def _ordinary_of(memory: AgentMemory) -> _ordinary.Ordinary | None:
+    store, policy = memory._changes._store, memory._policy
+    if not isinstance(store, LmdbStore) or store._environment is None or policy.maxRetentionDays is not None:
+        return None
+    return _ordinary.Ordinary(
+        changes=memory._changes,
+        readers=memory._readers,
+        environment=store._environment,
+        clock=None if type(memory._clock) is clock.SystemClock else memory._clock,
+        members=memory._trail.members,
+        prefix=f"{memory._agent_id}\0".encode(),
+        quota=memory._quota,
+        entry_limit=entry_limit(memory._quota),
+    )
+
+
+def _go_on(run: Run, request: bytes, out_cap: int, operation: Operation, now_ms: int) -> bytes:
+    """Write within an operation that was begun for a request that is not ordinary after all."""
+    memory, caller, _ = run.services
+    response: bytes = memory.write_in(
+        operation, caller, decode_write(request), now_ms, lambda size: run.admit(size, out_cap)
+    )
+    return response
+
+
+if "_ordinary" in globals():
+    READ, WRITE = _ordinary.bind(
+        memory=AgentMemory,
+        make=_make,
+        go_on=_go_on,
+        error=lmdb.Error,
+        sha256=sha256,
+        tally=Tally,
+        totals=Totals,
+        nothing=change.NOTHING,
+        categories=contract.CATEGORIES,
+        scopes=contract.SCOPES,
+        share_policies=contract.SHARE_POLICIES,
+        default_words=msgspec.structs.astuple(DEFAULT_ACCESS),
+        default_access=msgspec.msgpack.encode(DEFAULT_ACCESS),
+        longest_key=contract.MAX_KEY_BYTES,
+        largest_value=contract.MAX_VALUE_BYTES,
+        cut_key=codec.CUT_KEY_BYTES,
+        most_waiting_lines=MOST_WAITING_LINES,
+        format_version=contract.FORMAT_VERSION,
+        last_ms=clock.LAST_MS,
+    )
