@@ -33,7 +33,7 @@ setup(
             name,
             sorted(map(str, folder.glob("*.c"))),
             depends=sorted(map(str, NATIVE.rglob("*.h"))),
-            extra_compile_args=["-O2", "-fvisibility=hidden"],
+            extra_compile_args=["-O3", "-fvisibility=hidden"],
             optional=True,  # without a C compiler the raw path does the same work
         )
         for name, folder in (

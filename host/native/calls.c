@@ -87,10 +87,11 @@ static int admit_for(void *store, Py_ssize_t length, uint32_t out_cap) { return 
 static void forget_for(void *store) { forget_kept(store); }
 
 /* Let the function's shortcut answer; NULL without an exception where there is none, or where it leaves the answer to the handler. */
-static PyObject *take_shortcut(Store *store, const Function *function, const uint8_t *request, uint32_t length, uint32_t out_cap) {
+static PyObject *take_shortcut(Store *store, const Function *function, const uint8_t *request, uint32_t length, uint32_t out_cap,
+                               uint64_t *until_s) {
     if (function->shortcut == NULL) return NULL;
     store->admitted = NOT_ADMITTED;
-    const asked_t asked = {store->run, store->services, request, length, out_cap, store, admit_for, forget_for};
+    const asked_t asked = {store->run, store->services, request, length, out_cap, store, admit_for, forget_for, until_s};
     PyObject *response = function->shortcut(&asked);
     return response;
 }
@@ -138,6 +139,7 @@ trap_t *exchange(void *env, caller_t *caller, raw_t *args, size_t count) {
     trap_t *trap = NULL;
     kept_t *place = NULL;
     int by_shortcut = 0;
+    uint64_t until_s = 0;
 
     if (!has_time(store, started) || host_used(store) >= store->host_limit_ns || !charge(store, base_fuel)) goto done;
     if (!find_memory(store, caller)) return end_run();
@@ -166,11 +168,11 @@ trap_t *exchange(void *env, caller_t *caller, raw_t *args, size_t count) {
     }
     enter_python(store);
     if (usable) {
-        PyObject *response = take_shortcut(store, function, base + req_ptr, req_len, out_cap);
+        PyObject *response = take_shortcut(store, function, base + req_ptr, req_len, out_cap, &until_s);
         by_shortcut = response != NULL || PyErr_Occurred();
         if (!by_shortcut) response = call_handler(store, function, base + req_ptr, req_len, out_cap);
         if (response != NULL && is_admitted(store, response, out_cap)) {
-            if (place != NULL) keep_response(store, function, place, base + req_ptr, req_len, response);
+            if (place != NULL) keep_response(store, function, place, base + req_ptr, req_len, response, by_shortcut ? &until_s : NULL);
             result = (int32_t)PyBytes_GET_SIZE(response);
             memcpy(base + out_ptr, PyBytes_AS_STRING(response), (size_t)result);
         } else {

@@ -54,33 +54,34 @@ int32_t serve_kept(Store *store, const kept_t *place, const Function *function, 
     return (int32_t)place->response_length;
 }
 
+/* Until which second a response stays right: known, or asked of Python; 0 for not at all, perhaps with an error set. */
+static uint64_t until_of(Store *store, const Function *function, const uint64_t *known) {
+    if (known != NULL) return *known;
+    PyObject *until = PyObject_CallOneArg(function->unchanged_until, store->run);
+    const uint64_t second = until == NULL || until == Py_None ? 0 : PyLong_AsUnsignedLongLong(until);
+    Py_XDECREF(until);
+    return PyErr_Occurred() ? 0 : second;
+}
+
 /* Keep a response that was given before at this version, when its function says until when it stays right. */
 void keep_response(Store *store, const Function *function, kept_t *place, const uint8_t *request, uint32_t length,
-                   PyObject *response) {
+                   PyObject *response, const uint64_t *known_until_s) {
     const size_t size = (size_t)PyBytes_GET_SIZE(response);
     if (!place->asked_before) {
         place->asked_before = 1;
         return;
     }
-    if (size > LARGEST_RESPONSE) return;
-    PyObject *until = PyObject_CallOneArg(function->unchanged_until, store->run);
-    if (until != NULL && until != Py_None) {
-        char *room = PyMem_RawMalloc(length + size + 1);
-        const uint64_t second = PyLong_AsUnsignedLongLong(until);
-        if (room != NULL && !PyErr_Occurred()) {
-            PyMem_RawFree(place->request);
-            memcpy(room, request, length);
-            memcpy(room + length, PyBytes_AS_STRING(response), size);
-            place->request = room;
-            place->response = room + length;
-            place->request_length = length;
-            place->response_length = size;
-            place->until_s = second;
-        } else {
-            PyMem_RawFree(room);
-        }
-    }
-    Py_XDECREF(until);
+    const uint64_t second = size > LARGEST_RESPONSE ? 0 : until_of(store, function, known_until_s);
+    char *room = second == 0 ? NULL : PyMem_RawMalloc(length + size + 1);
+    if (room == NULL) return;
+    PyMem_RawFree(place->request);
+    memcpy(room, request, length);
+    memcpy(room + length, PyBytes_AS_STRING(response), size);
+    place->request = room;
+    place->response = room + length;
+    place->request_length = length;
+    place->response_length = size;
+    place->until_s = second;
 }
 
 void forget_kept(Store *store) {

@@ -210,7 +210,7 @@ kept_t *place_of(Store *store, const Function *function, const uint8_t *request,
 int32_t serve_kept(Store *store, const kept_t *place, const Function *function, const uint8_t *request, uint32_t length,
                    uint8_t *out, uint32_t out_cap);
 void keep_response(Store *store, const Function *function, kept_t *place, const uint8_t *request, uint32_t length,
-                   PyObject *response);
+                   PyObject *response, const uint64_t *known_until_s);
 void forget_kept(Store *store);
 void free_kept(Store *store);
 enum { NOT_KEPT = INT32_MIN };

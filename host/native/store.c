@@ -129,13 +129,15 @@ static int take_cell(PyObject *object, Py_buffer *cell, int flags, Py_ssize_t le
     return 0;
 }
 
-static PyObject *store_enter(Store *self, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"run", "functions", "deadline_ns", "cancelled", "host_limit_ns", "host_used_ns", "version", NULL};
-    PyObject *run, *cancelled, *used, *version;
-    unsigned long long deadline, limit;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OiKOKOO", names, &run, &self->functions, &deadline, &cancelled, &limit,
-                                     &used, &version) || !is_open(self))
+static PyObject *store_enter(Store *self, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 8) {
+        PyErr_SetString(PyExc_TypeError, "enter takes run, services, functions, deadline_ns, cancelled, host_limit_ns, host_used_ns and version");
         return NULL;
+    }
+    PyObject *cancelled = arguments[4], *used = arguments[6], *version = arguments[7];
+    const long functions = PyLong_AsLong(arguments[2]);
+    const long long deadline = PyLong_AsLongLong(arguments[3]), limit = PyLong_AsLongLong(arguments[5]);
+    if (PyErr_Occurred() || !is_open(self)) return NULL;
     if (self->run != NULL) {
         PyErr_SetString(PyExc_RuntimeError, "a store is for one run");
         return NULL;
@@ -144,15 +146,16 @@ static PyObject *store_enter(Store *self, PyObject *arguments, PyObject *keyword
         !take_cell(used, &self->host_cell, PyBUF_WRITABLE, sizeof(uint64_t)) ||
         (version != Py_None && !take_cell(version, &self->version_cell, PyBUF_SIMPLE, sizeof(uint64_t))))
         return NULL;
-    if ((self->stats = PyMem_Calloc((size_t)self->functions + 1, sizeof(stats_t))) == NULL) return PyErr_NoMemory();
+    if ((self->stats = PyMem_Calloc((size_t)functions + 1, sizeof(stats_t))) == NULL) return PyErr_NoMemory();
+    self->functions = (int)functions;
     self->cancelled = self->cancel_cell.buf;
     self->host_used_ns = self->host_cell.buf;
     self->version = self->version_cell.buf; /* NULL without one */
-    self->deadline_ns = deadline;
-    self->host_limit_ns = limit;
+    self->deadline_ns = deadline < 0 ? 0 : (uint64_t)deadline;
+    self->host_limit_ns = limit < 0 ? 0 : (uint64_t)limit;
     self->own = PyThreadState_Get();
-    if ((self->services = PyObject_GetAttrString(run, "services")) == NULL) return NULL;
-    self->run = Py_NewRef(run);
+    self->services = Py_NewRef(arguments[1]);
+    self->run = Py_NewRef(arguments[0]);
     engine.context_set_data(self->context, self);
     Py_RETURN_NONE;
 }
@@ -233,7 +236,7 @@ static PyMethodDef methods[] = {
     {"admit", (PyCFunction)(void (*)(void))store_admit, METH_FASTCALL, "Measure and charge the response of the call under way."},
     {"call", (PyCFunction)(void (*)(void))store_call, METH_FASTCALL, "Call an exported function of i32s that returns one; returns it, signed, or the failure."},
     {"close", (PyCFunction)store_close, METH_NOARGS, "Free the store with everything in it."},
-    {"enter", (PyCFunction)(void (*)(void))store_enter, METH_VARARGS | METH_KEYWORDS, "Let host calls find this run; on the thread that will run the guest."},
+    {"enter", (PyCFunction)(void (*)(void))store_enter, METH_FASTCALL, "Let host calls find this run; on the thread that will run the guest."},
     {"forget", (PyCFunction)store_forget, METH_NOARGS, "Drop every kept response."},
     {"instantiate", (PyCFunction)store_instantiate, METH_O, "Make the instance of a linked module, running its start function; returns the failure, if any."},
     {"leave", (PyCFunction)store_leave, METH_NOARGS, "Let go of the run, of its counts and of what was kept."},

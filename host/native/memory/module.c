@@ -87,6 +87,7 @@ static PyObject *bind(PyObject *module, PyObject *arguments, PyObject *keywords)
         (empty = PyBytes_FromStringAndSize(NULL, 0)) == NULL || (with_buffers = Py_BuildValue("(s)", "buffers")) == NULL)
         return NULL;
     last_ms = last;
+    prepare_requests();
     default_record = (record_t){.read_scope = defaults[0], .write_scope = defaults[1], .share_policy = defaults[2],
                                 .access = {PyBytes_AS_STRING(access), PyBytes_GET_SIZE(access)}};
     PyObject *kept[] = {agent_memory_type, python_make, lmdb_error, sha256, tally_type, totals_type, python_go_on, nothing, categories, scopes, share_policies, words, access};

@@ -38,6 +38,7 @@ typedef struct {
     int category;      /* or NO_CATEGORY */
 } request_t;
 
+void prepare_requests(void);
 bool parse_request(const uint8_t *request, uint32_t length, bool writes, request_t *into);
 
 /* ---------------------------------------------------------------- record.c */
@@ -58,7 +59,7 @@ PyObject *write_record(const record_t *record);
 void render_time(int64_t ms, char *into);
 void render_hex(const uint8_t *identity, char *into);
 PyObject *render_entry(const record_t *record, const uint8_t *identity, text_t value, text_t reader, int64_t *reader_at);
-PyObject *render_line(text_t members, const record_t *record, const uint8_t *identity, long long number);
+PyObject *render_line(text_t members, const record_t *record, const uint8_t *identity, int64_t number);
 
 /* ---------------------------------------------------------------- texts that are measured, then written */
 

@@ -1,8 +1,9 @@
 /* An ordinary `readMemory`: the same response, and the same note of who read, as `AgentMemory.read` makes. */
 #include "flow.h"
 
-/* A read transaction of the committed state, when what is known of it says that nothing has expired; NULL otherwise. */
-static PyObject *view_committed(const Ordinary *self, int64_t now_ms) {
+/* A read transaction of the committed state, when what is known of it says that nothing has expired until a second
+ * to come, `until_s`; NULL otherwise. */
+static PyObject *view_committed(const Ordinary *self, int64_t now_ms, uint64_t *until_s) {
     int64_t number, first, id = -1;
     PyObject *txn = NULL;
     PyObject *env = PyObject_GetAttr(self->environment, names.env);
@@ -21,6 +22,7 @@ static PyObject *view_committed(const Ordinary *self, int64_t now_ms) {
     }
     Py_XDECREF(env);
     Py_XDECREF(committed);
+    if (txn != NULL && self->clock == Py_None) *until_s = (uint64_t)first; /* the clock that whoever keeps a response looks at */
     return txn;
 }
 
@@ -73,7 +75,7 @@ PyObject *read_shortcut(const asked_t *asked) {
     Ordinary *self = ordinary_of(asked->services, &caller);
     PyObject *held = self == NULL ? NULL : PyObject_GetAttr(self->changes, names._held);
     if (held != NULL && now_of(self, &now_ms) && identity_of(self, request.key, identity))
-        txn = held == Py_None ? view_committed(self, now_ms) : view_held(held, now_ms);
+        txn = held == Py_None ? view_committed(self, now_ms, asked->until_s) : view_held(held, now_ms);
     if (txn != NULL) {
         Py_buffer row = {NULL};
         if (get_row(txn, identity, &row) > 0) response = read_entry(self, asked, &request, &caller, identity, &row);

@@ -78,6 +78,14 @@ PyObject *render_entry(const record_t *record, const uint8_t *identity, text_t v
     return body;
 }
 
+/* A number in decimal, at the end of `room`. */
+static text_t decimal(int64_t number, char room[20]) {
+    int at = 20;
+    do room[--at] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    return (text_t){room + at, 20 - at};
+}
+
 static void put_line(out_t *out, text_t time, text_t members, const record_t *record, text_t identity, text_t size, text_t number) {
     put_words(out, "{\"v\":");
     const char version = (char)('0' + format_version);
@@ -100,14 +108,11 @@ static void put_line(out_t *out, text_t time, text_t members, const record_t *re
 }
 
 /* The audit line of a write, without what `link` adds; `members` are those from `agentId` to the name of `key`. */
-PyObject *render_line(text_t members, const record_t *record, const uint8_t *identity, long long number) {
-    char time[TIME_BYTES], hex[2 * ID_BYTES], size[24], count[24];
+PyObject *render_line(text_t members, const record_t *record, const uint8_t *identity, int64_t number) {
+    char time[TIME_BYTES], hex[2 * ID_BYTES], size[20], count[20];
     render_time(record->updated_ms, time);
     render_hex(identity, hex);
-    const text_t texts[] = {{time, sizeof time},
-                            {hex, sizeof hex},
-                            {size, PyOS_snprintf(size, sizeof size, "%lld", (long long)record->size)},
-                            {count, PyOS_snprintf(count, sizeof count, "%lld", number)}};
+    const text_t texts[] = {{time, sizeof time}, {hex, sizeof hex}, decimal(record->size, size), decimal(number, count)};
     out_t out = {NULL, 0};
     put_line(&out, texts[0], members, record, texts[1], texts[2], texts[3]);
     PyObject *line = PyBytes_FromStringAndSize(NULL, out.length);

@@ -17,15 +17,16 @@ static bool take(cursor_t *cursor, char wanted) {
     return true;
 }
 
+/* A string that stands for itself: what JSON would escape, or is not ASCII, is not plain. */
 static bool take_string(cursor_t *cursor, text_t *into) {
     if (!take(cursor, '"')) return false;
-    const char *start = cursor->at;
-    for (; cursor->at < cursor->end && *cursor->at != '"'; cursor->at++)
-        if (*cursor->at == '\\' || (unsigned char)*cursor->at < 0x20 || (unsigned char)*cursor->at > 0x7F) return false;
-    if (cursor->at == cursor->end) return false;
-    *into = (text_t){start, cursor->at - start};
-    cursor->at++;
-    return true;
+    const char *end = memchr(cursor->at, '"', (size_t)(cursor->end - cursor->at));
+    if (end == NULL) return false;
+    bool plain = true;
+    for (const char *at = cursor->at; at < end; at++) plain &= *at != '\\' && (unsigned char)(*at - 0x20) < 0x60;
+    *into = (text_t){cursor->at, end - cursor->at};
+    cursor->at = end + 1;
+    return plain;
 }
 
 static int category_of(text_t name) {
@@ -34,14 +35,15 @@ static int category_of(text_t name) {
     return NO_CATEGORY;
 }
 
-/* The six bits that a character of base64 stands for, or NO_BITS. */
 enum { NO_BITS = 64 };
 
-static unsigned bits_of(char character) {
-    if (character >= 'A' && character <= 'Z') return (unsigned)(character - 'A');
-    if (character >= 'a' && character <= 'z') return (unsigned)(character - 'a' + 26);
-    if (character >= '0' && character <= '9') return (unsigned)(character - '0' + 52);
-    return character == '+' ? 62 : character == '/' ? 63 : NO_BITS;
+/* The six bits that each character of base64 stands for, or NO_BITS. */
+static uint8_t bits_of[256];
+
+void prepare_requests(void) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    memset(bits_of, NO_BITS, sizeof bits_of);
+    for (int bits = 0; bits < 64; bits++) bits_of[(unsigned char)digits[bits]] = (uint8_t)bits;
 }
 
 /* Is this what encoding its own bytes gives: padded, and no bits left over? */
@@ -51,7 +53,7 @@ static bool is_canonical(text_t value, Py_ssize_t *size) {
     while (padding < 2 && padding < value.length && value.at[value.length - 1 - padding] == '=') padding++;
     const Py_ssize_t digits = value.length - padding;
     unsigned any = 0, last = 0;
-    for (Py_ssize_t at = 0; at < digits; at++) any |= last = bits_of(value.at[at]);
+    for (Py_ssize_t at = 0; at < digits; at++) any |= last = bits_of[(unsigned char)value.at[at]];
     if (any & NO_BITS || (padding == 1 && last & 0x3) || (padding == 2 && last & 0xF)) return false;
     *size = value.length / 4 * 3 - padding;
     return true;

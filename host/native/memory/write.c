@@ -144,8 +144,12 @@ static bool set_counters(change_t *change, const record_t *old, const record_t *
     change->used[new->category] += weight;
     change->entries[new->category]++;
     PyObject *categories = moves ? moved_categories(change) : Py_NewRef(change->categories);
-    PyObject *totals = categories == NULL ? NULL : PyObject_CallFunction(totals_type, "LO", (long long)new->sequence, categories);
+    PyObject *sequence = PyLong_FromLongLong(new->sequence);
+    PyObject *stack[] = {NULL, sequence, categories};
+    PyObject *totals = sequence == NULL || categories == NULL ? NULL
+        : PyObject_Vectorcall(totals_type, stack + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     const bool set = totals != NULL && PyObject_SetAttr(change->change, names._totals, totals) == 0;
+    Py_XDECREF(sequence);
     Py_XDECREF(categories);
     Py_XDECREF(totals);
     return set;
@@ -153,7 +157,7 @@ static bool set_counters(change_t *change, const record_t *old, const record_t *
 
 /* Bring the audit line into the log where the operation is durable; else let it wait with the others. */
 static bool announce(const change_t *change, PyObject *line) {
-    if (!change->durable) return PyList_Append(change->waiting, line) == 0 && PyObject_SetAttr(change->operation, names.halfway, Py_True) == 0;
+    if (!change->durable) return PyList_Append(change->waiting, line) == 0;
     PyObject *lines = PyList_New(1);
     if (lines == NULL) return false;
     PyList_SET_ITEM(lines, 0, Py_NewRef(line));
@@ -163,12 +167,19 @@ static bool announce(const change_t *change, PyObject *line) {
     return answer != NULL;
 }
 
+/* Put what was announced; false with an error set when that fails halfway. */
 static bool apply(change_t *change, const rows_t *rows, const record_t *old, const record_t *new) {
-    return announce(change, rows->line) && PyObject_SetAttr(change->change, names._changed, Py_True) == 0 &&
-           PyObject_SetAttr(change->change, names._last, nothing) == 0 && put_row(change->txn, rows->key, rows->row) &&
-           (old == NULL ? put_row(change->txn, rows->key_row, empty) : delete_row(change->txn, rows->old_recency)) &&
-           put_row(change->txn, rows->recency, rows->recency_value) && set_counters(change, old, new) &&
-           PyObject_SetAttr(change->operation, names.halfway, Py_False) == 0;
+    const bool applied = PyObject_SetAttr(change->change, names._changed, Py_True) == 0 &&
+        PyObject_SetAttr(change->change, names._last, nothing) == 0 && put_row(change->txn, rows->key, rows->row) &&
+        (old == NULL ? put_row(change->txn, rows->key_row, empty) : delete_row(change->txn, rows->old_recency)) &&
+        put_row(change->txn, rows->recency, rows->recency_value) && set_counters(change, old, new);
+    if (!applied) {
+        PyObject *error = take_exception();
+        const int known = PyObject_SetAttr(change->operation, names.halfway, Py_True);
+        if (known == 0) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+    }
+    return applied;
 }
 
 static bool fits(const Ordinary *self, const change_t *change, const record_t *old, const record_t *new) {
@@ -204,7 +215,8 @@ static PyObject *write_within(Ordinary *self, const asked_t *asked, const reques
     new.sequence = change.sequence + 1;
     if (!fits(self, &change, old, &new) || !make_rows(self, &change, request, caller, identity, old, &new, &rows)) goto done;
     PyBuffer_Release(&row); /* what lies in the file may move from here on */
-    if (asked->admit(asked->store, PyBytes_GET_SIZE(rows.body), asked->out_cap) && apply(&change, &rows, old, &new))
+    if (asked->admit(asked->store, PyBytes_GET_SIZE(rows.body), asked->out_cap) && announce(&change, rows.line) &&
+        apply(&change, &rows, old, &new))
         response = Py_NewRef(rows.body);
 done:
     PyBuffer_Release(&row);
