@@ -39,7 +39,13 @@ static PyObject *call(const timed_t *timed, const asked_t *asked) {
 PLACE(0) PLACE(1) PLACE(2) PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7)
 static shortcut_t *const calls[PLACES] = {call_0, call_1, call_2, call_3, call_4, call_5, call_6, call_7};
 
-static void free_place(PyObject *capsule) {
+static int free_place(void) {
+    int at = 0;
+    while (at < PLACES && places[at].capsule != NULL) at++;
+    return at;
+}
+
+static void give_back(PyObject *capsule) {
     timed_t *place = PyCapsule_GetContext(capsule);
     Py_CLEAR(place->capsule);
     Py_CLEAR(place->enter);
@@ -52,13 +58,16 @@ static PyObject *time_shortcut(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OOO", &capsule, &enter, &leave)) return NULL;
     shortcut_t *shortcut = (shortcut_t *)PyCapsule_GetPointer(capsule, SHORTCUT_CAPSULE);
     if (shortcut == NULL) return NULL;
-    int at = 0;
-    while (at < PLACES && places[at].capsule != NULL) at++;
+    int at = free_place();
+    if (at == PLACES) { /* those of an earlier measurement may be garbage that is not collected yet */
+        PyGC_Collect();
+        at = free_place();
+    }
     if (at == PLACES) return PyErr_Format(PyExc_RuntimeError, "no more than %d shortcuts can be timed at once", PLACES);
     PyObject *timed = PyCapsule_New((void *)calls[at], SHORTCUT_CAPSULE, NULL);
     if (timed == NULL) return NULL;
     places[at] = (timed_t){Py_NewRef(capsule), shortcut, Py_NewRef(enter), Py_NewRef(leave)};
-    if (PyCapsule_SetContext(timed, &places[at]) < 0 || PyCapsule_SetDestructor(timed, free_place) < 0) Py_CLEAR(timed);
+    if (PyCapsule_SetContext(timed, &places[at]) < 0 || PyCapsule_SetDestructor(timed, give_back) < 0) Py_CLEAR(timed);
     return timed;
 }
 

@@ -12,18 +12,19 @@ PyObject *agent_memory_type, *lmdb_error, *sha256, *tally_type, *totals_type, *p
 /* ---------------------------------------------------------------- Ordinary */
 
 static int ordinary_init(Ordinary *self, PyObject *arguments, PyObject *keywords) {
-    static char *keys[] = {"changes", "readers", "environment", "clock", "members", "prefix", "quota", "entry_limit", NULL};
-    PyObject *changes, *readers, *environment, *clock, *members, *prefix;
+    (void)keywords;
+    PyObject *changes, *readers, *environment, *clock, *members;
+    const char *agent_id;
+    Py_ssize_t length;
     long long quota, entry_limit;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$OOOOOSLL", keys, &changes, &readers, &environment, &clock, &members, &prefix,
-                                     &quota, &entry_limit))
+    if (!PyArg_ParseTuple(arguments, "OOOOOs#LL", &changes, &readers, &environment, &clock, &members, &agent_id, &length, &quota, &entry_limit) ||
+        (self->prefix = PyBytes_FromStringAndSize(agent_id, length + 1)) == NULL) /* the NUL after it too */
         return -1;
     self->changes = Py_NewRef(changes);
     self->readers = Py_NewRef(readers);
     self->environment = Py_NewRef(environment);
     self->clock = Py_NewRef(clock);
     self->members = Py_NewRef(members);
-    self->prefix = Py_NewRef(prefix);
     self->quota = quota;
     self->entry_limit = entry_limit;
     return 0;

@@ -14,15 +14,15 @@ class Ordinary:
 
     def __init__(
         self,
-        *,
         changes: Changes,
         readers: LastReaders,
         environment: Environment,
         clock: Clock | None,
         members: Callable[[str, Any], str],
-        prefix: bytes,
+        agent_id: str,
         quota: int,
         entry_limit: int,
+        /,
     ) -> None: ...
 
 def bind(

@@ -42,24 +42,23 @@ __all__ = ["READ", "WRITE"]
 
 def _make(memory: AgentMemory) -> _ordinary.Ordinary | bool:
     """Return what answers ordinary requests for a memory from now on, False when none of them can be ordinary."""
-    memory.ordinary = _ordinary_of(memory) or False
-    return memory.ordinary
-
-
-def _ordinary_of(memory: AgentMemory) -> _ordinary.Ordinary | None:
-    store, policy = memory._changes._store, memory._policy
-    if not isinstance(store, LmdbStore) or store._environment is None or policy.maxRetentionDays is not None:
-        return None
-    return _ordinary.Ordinary(
-        changes=memory._changes,
-        readers=memory._readers,
-        environment=store._environment,
-        clock=None if type(memory._clock) is clock.SystemClock else memory._clock,
-        members=memory._trail.members,
-        prefix=f"{memory._agent_id}\0".encode(),
-        quota=memory._quota,
-        entry_limit=entry_limit(memory._quota),
+    store = memory._changes._store
+    environment = store._environment if type(store) is LmdbStore else None
+    if environment is None or memory._policy.maxRetentionDays is not None:
+        memory.ordinary = False
+        return False
+    quota = memory._quota
+    memory.ordinary = made = _ordinary.Ordinary(  # by place: there is one for every run
+        memory._changes,
+        memory._readers,
+        environment,
+        None if type(memory._clock) is clock.SystemClock else memory._clock,
+        memory._trail.members,
+        memory._agent_id,
+        quota,
+        entry_limit(quota),
     )
+    return made
 
 
 def _go_on(run: Run, request: bytes, out_cap: int, operation: Operation, now_ms: int) -> bytes:

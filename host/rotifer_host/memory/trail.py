@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -22,6 +23,7 @@ from rotifer_host.telemetry import TelemetrySink
 
 __all__ = ["Announced", "Attempt", "Changed", "Trail", "refused_outside_agent"]
 
+_REMEMBERED_MEMBERS: Final = 256
 _HOST_ACTIONS: Final = ("memory.evict", "memory.expire", *contract.TURN_ACTIONS)
 
 
@@ -63,7 +65,6 @@ class Trail:
         self._audit = audit
         self._telemetry = telemetry
         self._clock = clock
-        self._constants: dict[tuple[str, Caller | None], str] = {}
         self.unwitnessed = False
         """Whether lines were written here that change nothing: the memory knows nothing of them yet."""
 
@@ -178,19 +179,21 @@ class Trail:
 
     def members(self, action: str, caller: Caller | None) -> str:
         """Return the members from `agentId` to `action`, which are the same in many lines, and the name of the next."""
-        known = self._constants.get((action, caller))
-        if known is None:
-            actor = "deployer" if caller is None else "gene"
-            members = {
-                "agentId": self._agent_id,
-                "agent": self._agent_name,
-                "actor": "host" if action in _HOST_ACTIONS else actor,
-                "geneId": None if caller is None else caller.gene_id,
-                "domain": None if caller is None else caller.domain,
-                "action": action,
-            }
-            known = self._constants[action, caller] = f'{msgspec.json.encode(members)[1:-1].decode()},"key":'
-        return known
+        return _members(self._agent_id, self._agent_name, action, caller)
+
+
+@lru_cache(_REMEMBERED_MEMBERS)
+def _members(agent_id: str, agent_name: str, action: str, caller: Caller | None) -> str:
+    actor = "deployer" if caller is None else "gene"
+    members = {
+        "agentId": agent_id,
+        "agent": agent_name,
+        "actor": "host" if action in _HOST_ACTIONS else actor,
+        "geneId": None if caller is None else caller.gene_id,
+        "domain": None if caller is None else caller.domain,
+        "action": action,
+    }
+    return f'{msgspec.json.encode(members)[1:-1].decode()},"key":'
 
 
 def refused_outside_agent(  # noqa: PLR0913 - keywords, what an audit line needs
