@@ -124,10 +124,12 @@ static bool delete_row(PyObject *txn, PyObject *key) {
     return answer != NULL;
 }
 
-static PyObject *moved_categories(const change_t *change) {
+/* The counters of all categories, those of two of them anew. */
+static PyObject *moved_categories(const change_t *change, int one, int other) {
     PyObject *categories = PyTuple_New(CATEGORIES);
     for (int at = 0; categories != NULL && at < CATEGORIES; at++) {
-        PyObject *tally = PyObject_CallFunction(tally_type, "LL", (long long)change->used[at], (long long)change->entries[at]);
+        PyObject *tally = at != one && at != other ? Py_NewRef(PyTuple_GET_ITEM(change->categories, at))
+            : PyObject_CallFunction(tally_type, "LL", (long long)change->used[at], (long long)change->entries[at]);
         if (tally == NULL) Py_CLEAR(categories);
         else PyTuple_SET_ITEM(categories, at, tally);
     }
@@ -143,7 +145,7 @@ static bool set_counters(change_t *change, const record_t *old, const record_t *
     }
     change->used[new->category] += weight;
     change->entries[new->category]++;
-    PyObject *categories = moves ? moved_categories(change) : Py_NewRef(change->categories);
+    PyObject *categories = moves ? moved_categories(change, old == NULL ? new->category : old->category, new->category) : Py_NewRef(change->categories);
     PyObject *sequence = PyLong_FromLongLong(new->sequence);
     PyObject *stack[] = {NULL, sequence, categories};
     PyObject *totals = sequence == NULL || categories == NULL ? NULL

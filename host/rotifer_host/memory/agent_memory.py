@@ -122,8 +122,6 @@ class AgentMemory:
         )
         self.ordinary: object = None
         """What answers ordinary requests in C, once one came (`memory/ordinary.py`)."""
-        self.documents = Documents(self._changes, self._trail, clock)
-        """What host modules keep for the agent."""
 
     def read(self, caller: Caller, request: ReadRequest, admit: Callable[[int], None] = _fits) -> bytes:
         """Return the entry as JSON, or `null` when there is none (of the given category)."""
@@ -298,6 +296,11 @@ class AgentMemory:
             for identity, _ in going:
                 change.remove(identity)
         return len(going)
+
+    @property
+    def documents(self) -> Documents:
+        """What host modules keep for the agent."""
+        return Documents(self._changes, self._trail, self._clock)
 
     @property
     def version(self) -> memoryview | None:

@@ -30,7 +30,8 @@ class LmdbChange(View):
     def __init__(self, environment: Environment, txn: lmdb.Transaction) -> None:
         super().__init__(environment, txn)
         committed = environment.committed
-        if committed.number != txn.id() - 1:
+        self._number = txn.id()
+        if committed.number != self._number - 1:
             committed = Committed(-1)  # what others did since, nobody knows here
         self._totals = committed.totals or super().totals()
         self._chain = committed.chain or super().chain()
@@ -129,17 +130,18 @@ class LmdbChange(View):
         return super().expired(now_s, policy, limit)
 
     def commit(self) -> None:
-        if not self._open or self._environment.env is None:
+        environment = self._environment
+        if not self._open or environment.env is None:
             message = "this change has already ended, or was begun before a fork"
             raise StoreError(message)
+        txn = self._txn
         try:
             if self._changed:
-                self._txn.put(codec.TOTALS_KEY, codec.encode_totals(self._totals))
-                self._txn.put(codec.CHAIN_KEY, codec.encode_chain(self._chain))
-            number = self._txn.id()
-            self._txn.commit()
+                txn.put(codec.TOTALS_KEY, codec.encode_totals(self._totals))
+                txn.put(codec.CHAIN_KEY, codec.encode_chain(self._chain))
+            txn.commit()
             if self._changed:  # else LMDB gives the number to the next one
-                committed = self._environment.committed = Committed(number)
+                committed = environment.committed = Committed(self._number)
                 committed.first_own = self._firsts[codec.OWN]
                 committed.totals, committed.chain, committed.follows = self._totals, self._chain, self._has_followers
         except lmdb.Error as error:
