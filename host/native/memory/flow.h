@@ -6,7 +6,7 @@
 
 /* The attributes and methods of Python objects that are used here. */
 #define NAMES(N)                                                                                                     \
-    N(__exit__) N(_chain) N(_changed) N(_durable) N(_failure) N(_firsts) N(_has_followers) N(_held) N(_last)         \
+    N(__exit__) N(_chain) N(_changed) N(_durable) N(_environment) N(_failure) N(_firsts) N(_has_followers) N(_held) N(_last)         \
     N(_totals) N(_txn) N(_waiting) N(abort) N(announce_lines) N(begin) N(categories) N(change) N(committed)          \
     N(delete) N(digest) N(end) N(env) N(first_own) N(get) N(halfway) N(id) N(now_ms) N(number)      \
     N(operation) N(ordinary) N(process) N(put) N(readings) N(sequence)
@@ -31,7 +31,7 @@ extern record_t default_record; /* with the access policy of an entry that is gi
 /* One agent's memory for one run, as far as ordinary requests need it. */
 typedef struct {
     PyObject_HEAD
-    PyObject *changes, *readers, *environment;
+    PyObject *changes, *readers, *store;
     PyObject *clock;   /* or None for the machine's */
     PyObject *members; /* (action, caller) -> the members of an audit line that are the same in many */
     PyObject *prefix;  /* agent id and NUL: what an entry id is the hash of, before the key */
@@ -63,6 +63,9 @@ int get_row(PyObject *txn, const uint8_t *identity, Py_buffer *row);
 void end_view(PyObject *txn);
 /* Turn an error of LMDB that is set into what the change raises for it. */
 void map_error(PyObject *change);
+
+/* What a sum of a few of cannot overflow. */
+static inline bool is_counter(int64_t number) { return number >= 0 && number <= INT64_C(1) << 53; }
 
 /* False without an error where it is something else. */
 bool text_of(PyObject *object, text_t *into);

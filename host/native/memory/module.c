@@ -13,16 +13,16 @@ PyObject *agent_memory_type, *lmdb_error, *sha256, *tally_type, *totals_type, *p
 
 static int ordinary_init(Ordinary *self, PyObject *arguments, PyObject *keywords) {
     (void)keywords;
-    PyObject *changes, *readers, *environment, *clock, *members;
+    PyObject *changes, *readers, *store, *clock, *members;
     const char *agent_id;
     Py_ssize_t length;
     long long quota, entry_limit;
-    if (!PyArg_ParseTuple(arguments, "OOOOOs#LL", &changes, &readers, &environment, &clock, &members, &agent_id, &length, &quota, &entry_limit) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOOs#LL", &changes, &readers, &store, &clock, &members, &agent_id, &length, &quota, &entry_limit) ||
         (self->prefix = PyBytes_FromStringAndSize(agent_id, length + 1)) == NULL) /* the NUL after it too */
         return -1;
     self->changes = Py_NewRef(changes);
     self->readers = Py_NewRef(readers);
-    self->environment = Py_NewRef(environment);
+    self->store = Py_NewRef(store);
     self->clock = Py_NewRef(clock);
     self->members = Py_NewRef(members);
     self->quota = quota;
@@ -33,7 +33,7 @@ static int ordinary_init(Ordinary *self, PyObject *arguments, PyObject *keywords
 static void ordinary_free(Ordinary *self) {
     Py_XDECREF(self->changes);
     Py_XDECREF(self->readers);
-    Py_XDECREF(self->environment);
+    Py_XDECREF(self->store);
     Py_XDECREF(self->clock);
     Py_XDECREF(self->members);
     Py_XDECREF(self->prefix);

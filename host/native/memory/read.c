@@ -6,8 +6,9 @@
 static PyObject *view_committed(const Ordinary *self, int64_t now_ms, uint64_t *until_s) {
     int64_t number, first, id = -1;
     PyObject *txn = NULL;
-    PyObject *env = PyObject_GetAttr(self->environment, names.env);
-    PyObject *committed = env == NULL || env == Py_None ? NULL : PyObject_GetAttr(self->environment, names.committed);
+    PyObject *environment = PyObject_GetAttr(self->store, names._environment); /* None once it is closed */
+    PyObject *env = environment == NULL || environment == Py_None ? NULL : PyObject_GetAttr(environment, names.env);
+    PyObject *committed = env == NULL || env == Py_None ? NULL : PyObject_GetAttr(environment, names.committed);
     if (committed != NULL && int_attribute(committed, names.number, &number) && int_attribute(committed, names.first_own, &first) &&
         first > second_of(now_ms)) {
         PyObject *stack[] = {env, Py_True};
@@ -20,6 +21,7 @@ static PyObject *view_committed(const Ordinary *self, int64_t now_ms, uint64_t *
             txn = NULL;
         }
     }
+    Py_XDECREF(environment);
     Py_XDECREF(env);
     Py_XDECREF(committed);
     if (txn != NULL && self->clock == Py_None) *until_s = (uint64_t)first; /* the clock that whoever keeps a response looks at */

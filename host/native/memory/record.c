@@ -97,7 +97,7 @@ bool read_record(const uint8_t *data, Py_ssize_t length, record_t *into) {
         return false;
     into->category = 0;
     while (into->category < CATEGORIES && !same(category, category_names[into->category])) into->category++;
-    if (into->size < 0 || into->size > largest_value) return false;
+    if (into->sequence < 0 || into->size < 0 || into->size > largest_value) return false;
     return into->category < CATEGORIES && into->reader_at >= 0 && into->reader_at <= into->body.length - GENE_ID_BYTES;
 }
 

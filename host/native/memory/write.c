@@ -24,9 +24,11 @@ static bool take_counters(change_t *change) {
     if (!counted || !PyTuple_CheckExact(change->categories) || PyTuple_GET_SIZE(change->categories) != CATEGORIES) return false;
     for (int at = 0; at < CATEGORIES; at++) {
         PyObject *tally = PyTuple_GET_ITEM(change->categories, at);
-        if (!int_item(tally, 0, &change->used[at]) || !int_item(tally, 1, &change->entries[at])) return false;
+        if (!int_item(tally, 0, &change->used[at]) || !int_item(tally, 1, &change->entries[at]) || !is_counter(change->used[at]) ||
+            !is_counter(change->entries[at]))
+            return false;
     }
-    return true;
+    return is_counter(change->sequence);
 }
 
 /* Take what is needed of an operation; false when that is not ordinary, or with an error set. */
@@ -39,7 +41,7 @@ static bool take_change(PyObject *operation, change_t *change) {
                        (change->waiting = PyObject_GetAttr(operation, names._waiting)) != NULL &&
                        bool_attribute(operation, names._durable, &change->durable) &&
                        bool_attribute(change->change, names._has_followers, &followed) &&
-                       (chain = PyObject_GetAttr(change->change, names._chain)) != NULL && int_item(chain, 0, &change->lines) &&
+                       (chain = PyObject_GetAttr(change->change, names._chain)) != NULL && int_item(chain, 0, &change->lines) && is_counter(change->lines) &&
                        take_counters(change);
     Py_XDECREF(chain);
     if (!taken || followed || !PyList_CheckExact(change->waiting) || PyList_GET_SIZE(change->waiting) >= most_waiting_lines) return false;

@@ -7,7 +7,7 @@ from rotifer_host.clock import Clock
 from rotifer_host.memory.agent_memory import AgentMemory
 from rotifer_host.memory.changes import Changes
 from rotifer_host.memory.readers import LastReaders
-from rotifer_host.store.environment import Environment
+from rotifer_host.store import LmdbStore
 
 class Ordinary:
     """One agent's memory for one run, as far as ordinary requests need it."""
@@ -16,7 +16,7 @@ class Ordinary:
         self,
         changes: Changes,
         readers: LastReaders,
-        environment: Environment,
+        store: LmdbStore,
         clock: Clock | None,
         members: Callable[[str, Any], str],
         agent_id: str,

@@ -43,15 +43,14 @@ __all__ = ["READ", "WRITE"]
 def _make(memory: AgentMemory) -> _ordinary.Ordinary | bool:
     """Return what answers ordinary requests for a memory from now on, False when none of them can be ordinary."""
     store = memory._changes._store
-    environment = store._environment if type(store) is LmdbStore else None
-    if environment is None or memory._policy.maxRetentionDays is not None:
+    if type(store) is not LmdbStore or memory._policy.maxRetentionDays is not None:
         memory.ordinary = False
         return False
     quota = memory._quota
     memory.ordinary = made = _ordinary.Ordinary(  # by place: there is one for every run
         memory._changes,
         memory._readers,
-        environment,
+        store,
         None if type(memory._clock) is clock.SystemClock else memory._clock,
         memory._trail.members,
         memory._agent_id,

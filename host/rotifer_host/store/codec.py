@@ -113,10 +113,14 @@ def encode_record(record: Record) -> bytes:
 def decode_record(raw: Raw) -> Record:
     """Return the record of a row of `entries`, copied out of the map; raises `StoreError`."""
     try:
-        return _decode(raw)
+        record = _decode(raw)
     except msgspec.DecodeError as error:
         message = f"an entry of the memory file is damaged or of another format: {error}"
         raise StoreError(message) from error
+    if record.sequence < 0:
+        message = f"an entry of the memory file is damaged: its sequence number is {record.sequence}"
+        raise StoreError(message)
+    return record
 
 
 def recency_prefix(category: Category) -> bytes:
