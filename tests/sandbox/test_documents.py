@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import OrderedDict
+from enum import IntEnum
 
 import pytest
 
@@ -85,6 +88,57 @@ def test_refused(data: bytes) -> None:
 def test_compact() -> None:
     """Encoding adds no spaces and escapes nothing it need not."""
     assert encode_document({"a": [1, 1.5, "é\n😀"], "b": None}) == '{"a":[1,1.5,"é\\n😀"],"b":null}'.encode()
+
+
+class Colour(IntEnum):
+    """A number that is not quite an int."""
+
+    RED = 1
+
+
+class Name(str):
+    """A text that is not quite a str."""
+
+    __slots__ = ()
+
+
+ENCODED: list[object] = [
+    None,
+    True,
+    -7,
+    1 << 70,
+    1e300,
+    -0.0,
+    "",
+    'é\n"\\\x7f\u2028😀',
+    [],
+    {},
+    (1, [2.5, None]),
+    {"b": {"é": []}, "a": ()},
+    {7: 2, None: 3, True: 4, 1.5: 5},
+    Colour.RED,
+    {Colour.RED: Colour.RED},
+    Name("x"),
+    {Name("x"): Name("y")},
+    OrderedDict(b=1, a=2),
+]
+
+
+@pytest.mark.parametrize("value", ENCODED, ids=repr)
+def test_the_same_as_json(value: object) -> None:
+    """A value is encoded as the standard library does it, types that are nearly JSON's included."""
+    expected = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    assert encode_document(value) == expected.encode()
+
+
+@pytest.mark.parametrize("value", [math.nan, b"x", {(): 1}, {b"x": 1}, {1, 2}, [object]], ids=repr)
+def test_the_same_words_as_json(value: object) -> None:
+    """Why a value cannot be encoded is said as the standard library says it."""
+    with pytest.raises((TypeError, ValueError)) as expected:
+        json.dumps(value, allow_nan=False)
+    with pytest.raises(DocumentError) as found:
+        encode_document(value)
+    assert found.value.message == f"not a JSON value: {expected.value}"
 
 
 def nested() -> object:
