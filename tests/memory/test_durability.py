@@ -429,8 +429,10 @@ def test_an_interrupt_after_the_commit_takes_nothing_back(world: Any, monkeypatc
         del readings
         raise KeyboardInterrupt
 
+    world.write(world.gene("a"), "read")
+    world.memory.read(world.gene("b"), read_request("read"))  # so that there is a reading to save with the next change
     monkeypatch.setattr(world.memory._readers, "saved", interrupted)
     with pytest.raises(KeyboardInterrupt):
         world.write(world.gene("a"), "k")
-    assert world.audit.actions() == [("create", "k")]
-    assert world.keys() == {"k"}
+    assert world.audit.actions() == [("create", "read"), ("create", "k")]
+    assert world.keys() == {"read", "k"}

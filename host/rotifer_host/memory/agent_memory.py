@@ -7,6 +7,7 @@ memory"; the order of checks is that of `abi/README.md`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rotifer_host import contract
@@ -110,16 +111,8 @@ class AgentMemory:
         self._quota = quota
         self._policy = policy
         self._readers = LastReaders()
-        self._trail = Trail(agent_id=agent_id, agent_name=agent_name, audit=audit, telemetry=telemetry, clock=clock)
-        self._changes = Changes(
-            store=store,
-            trail=self._trail,
-            events=self.events,
-            readers=self._readers,
-            policy=policy,
-            durability=durability,
-            deadline=patience,
-        )
+        self._trail = Trail(agent_id, agent_name, audit, telemetry, clock)
+        self._changes = Changes(store, self._trail, self.events, self._readers, policy, durability, patience)
         self.ordinary: object = None
         """What answers ordinary requests in C, once one came (`memory/ordinary.py`)."""
 
@@ -297,7 +290,7 @@ class AgentMemory:
                 change.remove(identity)
         return len(going)
 
-    @property
+    @cached_property
     def documents(self) -> Documents:
         """What host modules keep for the agent."""
         return Documents(self._changes, self._trail, self._clock)

@@ -55,9 +55,8 @@ _NO_WAIT: Final = _NoWait()
 class Changes:
     """Begins, holds and ends the changes of one run, or of one use outside a run."""
 
-    def __init__(  # noqa: PLR0913 - keywords, one for each part
+    def __init__(  # noqa: PLR0913, PLR0917 - one for each part; by keywords a run would begin later
         self,
-        *,
         store: Store,
         trail: Trail,
         events: Events,
@@ -153,14 +152,16 @@ class Changes:
 
         It raises what `failure` returns, here and at the end of the block.
         """
-        self._leave_to_parent()
+        if self._held is not None:
+            self._leave_to_parent()
         try:
             if self._lost:
                 message = "the changes of this run could not be kept"
                 raise StoreError(message)
             operation = self._held
             if operation is None:
-                return self._begin_with_readings(caller, now_ms)
+                operation = self._begin(caller, now_ms)
+                return self._with_readings(operation, caller, now_ms) if self._readers.readings else operation
             try:
                 while operation.change.has_expired(now_ms // 1000, self._policy):
                     self._count_expired(caller, self._expire(operation, caller, now_ms))
@@ -233,7 +234,8 @@ class Changes:
 
     def _let_go(self) -> Operation | None:
         """Return what is held, to be ended: not by the run's deadline, which may be what ended the run."""
-        self._leave_to_parent()
+        if self._held is not None:
+            self._leave_to_parent()
         operation, self._held = self._held, None
         if operation is not None:
             operation.patience = Wait()
@@ -246,7 +248,7 @@ class Changes:
 
     def _begin(self, caller: Caller | None, now_ms: int) -> Operation:
         while True:
-            patience = self.patience()
+            patience = Wait() if self._deadline is None else self._deadline
             change = self._store.begin(patience)
             try:
                 if not change.has_expired(now_ms // 1000, self._policy):
@@ -257,14 +259,13 @@ class Changes:
             self._remove_expired(change, caller, now_ms, patience)
             self.check_time()
 
-    def _begin_with_readings(self, caller: Caller | None, now_ms: int) -> Operation:
-        operation = self._begin(caller, now_ms)
-        if self._readers.readings:
-            try:
-                operation.readings = self._readers.save(operation.change)
-            except StoreError:  # costs the readings, not the operation
-                operation.change.abort()
-                operation = self._begin(caller, now_ms)
+    def _with_readings(self, operation: Operation, caller: Caller | None, now_ms: int) -> Operation:
+        """Save who read what together with what the operation will do."""
+        try:
+            operation.readings = self._readers.save(operation.change)
+        except StoreError:  # costs the readings, not the operation
+            operation.change.abort()
+            operation = self._begin(caller, now_ms)
         return operation
 
     def _remove_expired(self, change: Change, caller: Caller | None, now_ms: int, patience: Patience) -> None:
@@ -300,7 +301,8 @@ class Changes:
     def _commit(self, operation: Operation) -> None:
         operation.change.commit()
         operation.announced = []
-        self._readers.saved(operation.readings)
+        if operation.readings:
+            self._readers.saved(operation.readings)
 
     def _save_rest(self) -> None:
         """Save who read what, and that the refusals of this run have their lines; failing to fails nothing."""

@@ -58,7 +58,7 @@ class Trail:
     """Writes what happens to one agent's memory; the caller is None where the deployer acts."""
 
     def __init__(
-        self, *, agent_id: str, agent_name: str, audit: AuditSink, telemetry: TelemetrySink, clock: Clock
+        self, agent_id: str, agent_name: str, audit: AuditSink, telemetry: TelemetrySink, clock: Clock
     ) -> None:
         self._agent_id = agent_id
         self._agent_name = agent_name

@@ -28,7 +28,8 @@ class LmdbChange(View):
     """
 
     def __init__(self, environment: Environment, txn: lmdb.Transaction) -> None:
-        super().__init__(environment, txn)
+        self._environment = environment  # not by super(): there is one of these for every write
+        self._txn = txn
         committed = environment.committed
         self._number = txn.id()
         if committed.number != self._number - 1:
