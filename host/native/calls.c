@@ -50,14 +50,10 @@ static void count_error(stats_t *stats, int32_t result) {
     }
 }
 
-static int32_t count_result(Store *store, stats_t *stats, uint64_t started, int32_t result, int by_shortcut) {
+static int32_t count_result(Store *store, stats_t *stats, uint64_t started, int32_t result) {
     const uint64_t spent = now_ns(CLOCK_MONOTONIC) - started;
     stats->count++;
     stats->nanos += spent;
-    if (by_shortcut) {
-        stats->shortcuts++;
-        stats->shortcut_nanos += spent;
-    }
     add_host_time(store, spent);
     if (result < 0) count_error(stats, result);
     return result;
@@ -91,7 +87,7 @@ static PyObject *take_shortcut(Store *store, const Function *function, const uin
                                uint64_t *until_s) {
     if (function->shortcut == NULL) return NULL;
     store->admitted = NOT_ADMITTED;
-    const asked_t asked = {store->run, store->services, request, length, out_cap, store, admit_for, forget_for, until_s};
+    const asked_t asked = {function->capsule, store->run, store->services, request, length, out_cap, store, admit_for, forget_for, until_s};
     PyObject *response = function->shortcut(&asked);
     return response;
 }
@@ -170,6 +166,7 @@ trap_t *exchange(void *env, caller_t *caller, raw_t *args, size_t count) {
     if (usable) {
         PyObject *response = take_shortcut(store, function, base + req_ptr, req_len, out_cap, &until_s);
         by_shortcut = response != NULL || PyErr_Occurred();
+        stats->shortcuts += (uint64_t)by_shortcut;
         if (!by_shortcut) response = call_handler(store, function, base + req_ptr, req_len, out_cap);
         if (response != NULL && is_admitted(store, response, out_cap)) {
             if (place != NULL) keep_response(store, function, place, base + req_ptr, req_len, response, by_shortcut ? &until_s : NULL);
@@ -189,7 +186,7 @@ trap_t *exchange(void *env, caller_t *caller, raw_t *args, size_t count) {
 done:
     if (result > 0) stats->bytes_out += (uint64_t)result;
     args[0].i64 = 0;
-    args[0].i32 = count_result(store, stats, started, result, by_shortcut);
+    args[0].i32 = count_result(store, stats, started, result);
     return trap;
 }
 

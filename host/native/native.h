@@ -97,7 +97,7 @@ typedef struct {
 
 typedef struct {
     uint64_t count, bytes_in, bytes_out, nanos;
-    uint64_t shortcuts, shortcut_nanos; /* of the calls that the function's shortcut answered */
+    uint64_t shortcuts; /* calls that the function's shortcut answered */
     struct {
         int32_t result; /* 0 ends those in use */
         uint64_t count;

@@ -15,7 +15,8 @@
 #define SHORTCUT_CAPSULE "rotifer_host.shortcut"
 
 typedef struct {
-    PyObject *run, *services; /* borrowed */
+    PyObject *capsule;        /* that of the shortcut which is called; all of these are borrowed */
+    PyObject *run, *services;
     const uint8_t *request;   /* in the guest's memory, which stays where it is during the call */
     uint32_t length, out_cap;
     void *store;

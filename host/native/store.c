@@ -5,7 +5,7 @@ static int store_init(Store *self, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"engine", "memory_bytes", "table_elements", NULL};
     unsigned long long address;
     long long memory_bytes, table_elements;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "K$LL", names, &address, &memory_bytes, &table_elements)) return -1;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "KLL", names, &address, &memory_bytes, &table_elements)) return -1;
     if ((self->guest_memory = PyObject_New(GuestMemory, &GuestMemoryType)) == NULL) return -1;
     self->guest_memory->store = self;
     self->store = engine.store_new((engine_t *)(uintptr_t)address, NULL, NULL);
@@ -179,9 +179,9 @@ static PyObject *store_stats(Store *self, PyObject *unused) {
         const stats_t *stats = &self->stats[at];
         if (stats->count == 0) continue;
         PyObject *errors = errors_of(stats);
-        PyObject *item = errors == NULL ? NULL : Py_BuildValue("iKNKKKKK", at, (unsigned long long)stats->count, errors,
-            (unsigned long long)stats->bytes_in, (unsigned long long)stats->bytes_out, (unsigned long long)stats->nanos, (unsigned long long)stats->shortcuts,
-            (unsigned long long)stats->shortcut_nanos);
+        PyObject *item = errors == NULL ? NULL : Py_BuildValue("iKNKKKK", at, (unsigned long long)stats->count, errors,
+            (unsigned long long)stats->bytes_in, (unsigned long long)stats->bytes_out, (unsigned long long)stats->nanos,
+            (unsigned long long)stats->shortcuts);
         if (item == NULL || PyList_Append(list, item) < 0) Py_CLEAR(list);
         Py_XDECREF(item);
     }
@@ -241,7 +241,7 @@ static PyMethodDef methods[] = {
     {"instantiate", (PyCFunction)store_instantiate, METH_O, "Make the instance of a linked module, running its start function; returns the failure, if any."},
     {"leave", (PyCFunction)store_leave, METH_NOARGS, "Let go of the run, of its counts and of what was kept."},
     {"start", (PyCFunction)(void (*)(void))store_start, METH_FASTCALL, "Call an exported function without parameters or result; returns the failure, if any."},
-    {"stats", (PyCFunction)store_stats, METH_NOARGS, "Return (index, count, errors, bytes in, bytes out, nanoseconds, shortcuts, their nanoseconds) of each function that was called."},
+    {"stats", (PyCFunction)store_stats, METH_NOARGS, "Return (index, count, errors, bytes in, bytes out, nanoseconds, shortcuts) of each function that was called."},
     {NULL, NULL, 0, NULL},
 };
 

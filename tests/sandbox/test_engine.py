@@ -24,7 +24,7 @@ from rotifer_host.sandbox import (
     Sandbox,
     assemble,
 )
-from rotifer_host.sandbox.active import RUNS
+from rotifer_host.sandbox.active import current
 from rotifer_host.sandbox.engine import engine
 
 RunGuest = Callable[..., GuestResult]
@@ -225,7 +225,7 @@ def test_runs_leave_nothing(sandbox: Callable[..., Sandbox], gene: Writer) -> No
     run(750)
     gc.collect()
     assert len(_func.FUNCTIONS.handles) == handles
-    assert RUNS == {}
+    assert current(None) is None
     assert not isinstance(_func.LAST_EXCEPTION, BaseException)
     assert sum(isinstance(thing, Run) for thing in gc.get_objects()) <= objects
     assert engine().ticker.runs == 0

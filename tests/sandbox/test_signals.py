@@ -5,19 +5,22 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from rotifer_host.sandbox import available_call_paths
+from rotifer_host.sandbox import Deadline, Interrupts, available_call_paths
 
 PROGRAM = """
-import signal, sys, threading, time
+import os, signal, sys, threading, time
 from rotifer_host.limits import Limits
 from rotifer_host.sandbox import *
 
 GUESTS = {
     "spinning": "(loop (br 0))",
     "calling": "(loop (drop (call $budget)) (br 0))",
+    "adding": "(loop (drop (call $add (i32.const 1) (i32.const 2) (i32.const 3) (i32.const 4))) (br 0))",
+    "exchanging": "(loop (drop (call $echo (i32.const 0) (i32.const 50) (i32.const 64) (i32.const 50))) (br 0))",
     "waiting": "(loop (call $wait) (br 0))",
     "starting": "",
 }
@@ -30,10 +33,14 @@ def wait(run):
 
 functions = HostFunctions(core_functions(), (
     PlainFunction("test", "wait", (), (), wait),
+    PlainFunction("test", "add", ("i32",) * 4, ("i32",), lambda _run, *numbers: sum(numbers)),
+    ExchangeFunction("test", "echo", lambda _run: None, lambda _run, request, _out_cap: request),
     PlainFunction("test", "ready", (), (), lambda _run: print("running", flush=True)),
 ))
 box = Sandbox(functions, call_path=PATH)
 module = box.load(assemble('''(module (import "rotifer" "remainingBudget" (func $budget (result i64)))
+    (import "test" "add" (func $add (param i32 i32 i32 i32) (result i32)))
+    (import "test" "echo" (func $echo (param i32 i32 i32 i32) (result i32)))
     (import "test" "wait" (func $wait)) (import "test" "ready" (func $ready)) (memory (export "memory") 1) %s
     (func (export "express") (param i32 i32) (result i32) (call $ready) %s (i32.const 0)))
     ''' % (START, BODY)), name="guest")
@@ -47,11 +54,16 @@ GUESTS = ("spinning", "calling", "waiting", "starting")
 PATHS = available_call_paths()
 
 
-def interrupted(path: str, guest: str, source: str, number: int = signal.SIGINT) -> tuple[int, str, str]:
+def interrupted(
+    path: str, guest: str, source: str, number: int = signal.SIGINT, options: tuple[str, ...] = ()
+) -> tuple[int, str, str]:
     """Start a program, send it a signal while its guest runs, and return its exit status, stdout and stderr."""
     setting = f"PATH, GUEST = {path!r}, {guest!r}\n"
     program = subprocess.Popen(
-        [sys.executable, "-c", setting + PROGRAM + source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, *options, "-c", setting + PROGRAM + source],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         assert program.stdout is not None
@@ -72,7 +84,10 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize(("guest", "times"), [("spinning", 10), ("calling", 10), ("waiting", 3), ("starting", 3)])
+@pytest.mark.parametrize(
+    ("guest", "times"),
+    [("spinning", 10), ("calling", 10), ("adding", 5), ("exchanging", 5), ("waiting", 3), ("starting", 3)],
+)
 @pytest.mark.parametrize("path", PATHS)
 def test_ctrl_c(path: str, guest: str, times: int) -> None:
     """Ctrl-C ends the guest at once and is raised as usual, every time, whatever the guest is doing."""
@@ -151,3 +166,52 @@ except KeyboardInterrupt:
 def test_nested_runs(path: str) -> None:
     """Ctrl-C ends a guest that runs inside another guest's host call, and the outer one with it."""
     assert interrupted(path, "spinning", NESTED) == (0, "KeyboardInterrupt\n", "")
+
+
+FORKED = """
+def fork():
+    global child
+    child = os.fork()
+    if child == 0:
+        received = []
+        signal.signal(signal.SIGTERM, lambda number, frame: received.append(number))
+        result = run()
+        print(result.status, result.error.code, received == [signal.SIGTERM], flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number))
+thread = threading.Thread(target=fork)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_thread_that_forked(path: str) -> None:
+    """In a forked process the thread that forked is the main one: its guests end at a signal."""
+    ended = interrupted(path, "spinning", FORKED, signal.SIGTERM, options=("-W", "ignore::DeprecationWarning"))
+    assert ended == (0, "failed INTERRUPTED True\n", "")
+
+
+def test_every_handler_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handlers are put back whatever one of them raises as soon as it is."""
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    own = [lambda _number, _frame: None for _ in before]
+
+    def raising(number: int, handler: object) -> None:
+        signal.signal(number, handler)  # type: ignore[arg-type]
+        if handler in own:
+            raise KeyboardInterrupt(number)
+
+    fake = SimpleNamespace(getsignal=signal.getsignal, signal=raising)
+    try:
+        signal.signal(signal.SIGINT, own[0])
+        signal.signal(signal.SIGTERM, own[1])
+        monkeypatch.setattr("rotifer_host.sandbox.interrupts._signal", fake)
+        with pytest.raises(KeyboardInterrupt), Interrupts(Deadline(1000)):
+            assert not {signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)} & set(own)
+        assert [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)] == own
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])

@@ -5,21 +5,20 @@
 
 /* ---------------------------------------------------------------- timed */
 
-enum { PLACES = 8 };
-
 typedef struct {
-    PyObject *capsule; /* of the shortcut that is timed; NULL where the place is free */
+    PyObject *capsule; /* of the shortcut that is timed */
     shortcut_t *shortcut;
     PyObject *enter, *leave;
 } timed_t;
 
-static timed_t places[PLACES];
-
-static PyObject *call(const timed_t *timed, const asked_t *asked) {
+static PyObject *call_timed(const asked_t *asked) {
+    const timed_t *timed = PyCapsule_GetContext(asked->capsule);
     PyObject *entered = PyObject_CallNoArgs(timed->enter);
     if (entered == NULL) return NULL;
     Py_DECREF(entered);
-    PyObject *response = timed->shortcut(asked), *type, *value, *trace;
+    asked_t same = *asked;
+    same.capsule = timed->capsule;
+    PyObject *response = timed->shortcut(&same), *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyObject *left = PyObject_CallFunctionObjArgs(timed->leave, response != NULL ? Py_True : type != NULL ? Py_False : Py_None, NULL);
     if (left == NULL) {
@@ -34,22 +33,13 @@ static PyObject *call(const timed_t *timed, const asked_t *asked) {
     return response;
 }
 
-/* A shortcut is called with nothing that says which it is: each place has a function of its own. */
-#define PLACE(at) static PyObject *call_##at(const asked_t *asked) { return call(&places[at], asked); }
-PLACE(0) PLACE(1) PLACE(2) PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7)
-static shortcut_t *const calls[PLACES] = {call_0, call_1, call_2, call_3, call_4, call_5, call_6, call_7};
-
-static int free_place(void) {
-    int at = 0;
-    while (at < PLACES && places[at].capsule != NULL) at++;
-    return at;
-}
-
-static void give_back(PyObject *capsule) {
-    timed_t *place = PyCapsule_GetContext(capsule);
-    Py_CLEAR(place->capsule);
-    Py_CLEAR(place->enter);
-    Py_CLEAR(place->leave);
+static void free_timed(PyObject *capsule) {
+    timed_t *timed = PyCapsule_GetContext(capsule);
+    if (timed == NULL) return;
+    Py_DECREF(timed->capsule);
+    Py_DECREF(timed->enter);
+    Py_DECREF(timed->leave);
+    PyMem_Free(timed);
 }
 
 static PyObject *time_shortcut(PyObject *module, PyObject *arguments) {
@@ -57,18 +47,15 @@ static PyObject *time_shortcut(PyObject *module, PyObject *arguments) {
     PyObject *capsule, *enter, *leave;
     if (!PyArg_ParseTuple(arguments, "OOO", &capsule, &enter, &leave)) return NULL;
     shortcut_t *shortcut = (shortcut_t *)PyCapsule_GetPointer(capsule, SHORTCUT_CAPSULE);
-    if (shortcut == NULL) return NULL;
-    int at = free_place();
-    if (at == PLACES) { /* those of an earlier measurement may be garbage that is not collected yet */
-        PyGC_Collect();
-        at = free_place();
+    PyObject *timing = shortcut == NULL ? NULL : PyCapsule_New((void *)call_timed, SHORTCUT_CAPSULE, free_timed);
+    timed_t *timed = timing == NULL ? NULL : PyMem_Malloc(sizeof *timed);
+    if (timed == NULL) {
+        Py_XDECREF(timing);
+        return shortcut == NULL ? NULL : PyErr_NoMemory();
     }
-    if (at == PLACES) return PyErr_Format(PyExc_RuntimeError, "no more than %d shortcuts can be timed at once", PLACES);
-    PyObject *timed = PyCapsule_New((void *)calls[at], SHORTCUT_CAPSULE, NULL);
-    if (timed == NULL) return NULL;
-    places[at] = (timed_t){Py_NewRef(capsule), shortcut, Py_NewRef(enter), Py_NewRef(leave)};
-    if (PyCapsule_SetContext(timed, &places[at]) < 0 || PyCapsule_SetDestructor(timed, give_back) < 0) Py_CLEAR(timed);
-    return timed;
+    *timed = (timed_t){Py_NewRef(capsule), shortcut, Py_NewRef(enter), Py_NewRef(leave)};
+    PyCapsule_SetContext(timing, timed);
+    return timing;
 }
 
 /* ---------------------------------------------------------------- one that does nothing */

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
 
 from rotifer_host import contract
 from rotifer_host.agent.memory_calls import MEMORY_CALLS, MemoryAccess, NoMemory
@@ -42,8 +43,7 @@ class LoadedGene(NamedTuple):
     runner: Runner
 
 
-@dataclass(slots=True)
-class RunSetting:
+class RunSetting(msgspec.Struct):
     """What all genes of a run share."""
 
     call_path: str
@@ -238,11 +238,11 @@ def _error(error: GuestError | None) -> RunError | None:
 
 
 def _report(gene: LoadedGene, result: GuestResult, memory: AgentMemory | None) -> GeneReport:
-    calls = {
-        name: CallReport(stats.count, dict(stats.errors), stats.bytes_in, stats.bytes_out, stats.micros)
-        for name, stats in result.host_calls.items()
-    }
-    denied = sum(calls[name].errors.get(contract.ACCESS_DENIED, 0) for name in MEMORY_CALLS if name in calls)
+    calls, denied = {}, 0
+    for name, stats in result.host_calls.items():
+        calls[name] = CallReport(stats.count, dict(stats.errors), stats.bytes_in, stats.bytes_out, stats.micros)
+        if name in MEMORY_CALLS:
+            denied += stats.errors.get(contract.ACCESS_DENIED, 0)
     # of this thread, and taken: another place of the gene counts for itself
     evicted, expired = (0, 0) if memory is None or gene.gene_id is None else memory.events.take(gene.gene_id)
     return GeneReport(

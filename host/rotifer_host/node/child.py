@@ -63,7 +63,7 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], arguments: Sequence[str], folder: Path) -> None:
-        self.streams = Streams(stdin=None)
+        self.streams = Streams()
         """Where what it prints goes; each run puts its own here."""
         self.peak_bytes = 0
         """Resident memory of the process, its highest as last seen."""

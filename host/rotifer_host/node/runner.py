@@ -94,7 +94,7 @@ class NodeRunner:
         Raises `GeneError` with code `NODE` when Node.js cannot be started.
         """
         started = monotonic()
-        calls, streams = Calls(services, deadline, host_time), Streams(stdin=None)
+        calls, streams = Calls(services, deadline, host_time), Streams()
         peak = 0
         found: Output | Ending
         if len(text) > contract.MAX_INPUT_BYTES:

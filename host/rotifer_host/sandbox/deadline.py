@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from math import inf
 from time import monotonic
 from typing import Final
 
@@ -13,6 +14,7 @@ __all__ = ["Deadline", "HostTime", "out_of_host_time", "overdue"]
 
 _LATEST_NS: Final = (1 << 63) - 1
 """What a call path in C can hold; three hundred years."""
+_UNSPENT: Final = array("Q", [0])
 
 
 class Deadline:
@@ -22,16 +24,21 @@ class Deadline:
     longer than this. Any thread may call `cancel`.
     """
 
-    __slots__ = ("cell", "expiry", "limit_ms", "stop_ns")
+    __slots__ = ("cell", "expiry", "limit_ms", "stop")
 
     def __init__(self, ms: int) -> None:
         self.limit_ms = ms
         self.expiry = monotonic() + ms / 1000
         """When it passes, in seconds of the monotonic clock."""
-        self.stop_ns = min(int(self.expiry * 1e9), _LATEST_NS)
-        """From which nanosecond on no host call begins: when it passes, or the beginning of time once cancelled."""
-        self.cell = array("b", [0])
+        self.stop = self.expiry
+        """From which second on no host call begins: when it passes, or the beginning of time once cancelled."""
+        self.cell = bytearray(1)
         """One byte, not 0 once cancelled: what a call path in C looks at."""
+
+    @property
+    def stop_ns(self) -> int:
+        """When it passes, in nanoseconds, for a call path in C, which looks at `cell` too."""
+        return min(int(self.expiry * 1e9), _LATEST_NS)
 
     @property
     def cancelled(self) -> bool:
@@ -46,7 +53,7 @@ class Deadline:
     def cancel(self) -> None:
         """End the run that uses this deadline, and no other, within one tick (10 ms) of guest code."""
         self.cell[0] = 1
-        self.stop_ns = 0
+        self.stop = -inf
 
     def remaining_s(self) -> float:
         """Return the seconds left, 0.0 or less when none. Raises `BudgetExhaustedError` once cancelled."""
@@ -58,38 +65,40 @@ class Deadline:
 class HostTime:
     """The time host calls may take in all genes of a run together.
 
-    Genes that run side by side add to one number without a lock: an addition that
-    gets lost counts one host call less.
+    Genes that run side by side count it without a lock: what gets lost is one host call.
     """
 
-    __slots__ = ("cell", "limit_ms", "limit_ns")
+    __slots__ = ("cell", "left", "limit_ms", "limit_ns")
 
     def __init__(self, limit_ms: int) -> None:
         self.limit_ms = limit_ms
         self.limit_ns = min(limit_ms * 1_000_000, _LATEST_NS)
-        self.cell = array("Q", [0])
-        """Nanoseconds spent: call paths add to them in place."""
+        self.cell = _UNSPENT[:]
+        """Nanoseconds spent: what a call path in C looks at, and adds to in place."""
+        self.left = limit_ms / 1000
+        """Seconds left, 0.0 or less when none: what a call path in Python looks at, and takes from in place."""
 
     def add(self, seconds: float) -> None:
-        """Count time spent in the host."""
+        """Count time spent in the host, whatever the call path."""
         self.cell[0] += int(seconds * 1e9)
+        self.left -= seconds
 
     @property
     def spent_s(self) -> float:
         """Seconds spent so far."""
-        return self.cell[0] / 1e9
+        return self.limit_ms / 1000 - self.remaining_s
 
     @property
     def remaining_s(self) -> float:
-        """Seconds left, 0.0 or less when none."""
-        return self.limit_ms / 1000 - self.spent_s
+        """Seconds left, 0.0 or less when none, by the call path in use: a run has one."""
+        return min(self.left, self.limit_ms / 1000 - self.cell[0] / 1e9)
 
 
 def overdue(deadline: Deadline) -> Ending | None:
     """Return the ending of a run that was cancelled or whose deadline has passed."""
-    if deadline.cancelled:
+    if deadline.cell[0]:
         return Ending("failed", "INTERRUPTED", "the run was interrupted")
-    if deadline.passed:
+    if monotonic() >= deadline.expiry:
         return Ending("limit", "DEADLINE_EXCEEDED", f"not done after {deadline.limit_ms} ms")
     return None
 

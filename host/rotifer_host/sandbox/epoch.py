@@ -11,13 +11,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from threading import get_ident
 from time import monotonic
 from typing import Any, Final, Protocol
 
 from rotifer_host.sandbox import capi
 from rotifer_host.sandbox._ffi import ffi
-from rotifer_host.sandbox.active import RUNS
+from rotifer_host.sandbox.active import current
 
 try:
     from rotifer_host.sandbox import _native
@@ -123,7 +122,7 @@ class ThreadTicker:
 
 
 def _on_epoch(_context: int, _data: int, delta: Any, kind: Any) -> int:  # noqa: ANN401 - cffi has no types
-    if not RUNS[get_ident()].may_go_on():
+    if not current().may_go_on():
         return capi.new_error()
     delta[0] = 1
     kind[0] = 0
@@ -132,7 +131,7 @@ def _on_epoch(_context: int, _data: int, delta: Any, kind: Any) -> int:  # noqa:
 
 def _on_error(_kind: type[BaseException], error: BaseException, _trace: object) -> int:
     """Keep whatever a signal handler raised just here, and end the guest it arrived in."""
-    RUNS[get_ident()].keep(error)
+    current().keep(error)
     return capi.new_error()
 
 

@@ -73,9 +73,8 @@ def written_output(run: Run) -> bytes:
 
 
 def _check_limits(run: Run, info: ModuleInfo, document: bytes) -> None:
-    overdue = run.overdue()
-    if overdue is not None:
-        run.stop(overdue)
+    if not run.may_go_on():
+        raise RunStopped
     if len(document) > contract.MAX_INPUT_BYTES:
         run.stop(input_too_large(len(document)))
     needed = info.memory_pages * PAGE_BYTES

@@ -29,7 +29,7 @@ class FuelMeter:
         self._store = store
         self._limit = limit
         self.pending = 0
-        """Charges that have not reached the engine yet. `charge` written out, where each call counts, adds to it."""
+        """Charges that have not reached the engine yet; a call path adds to it in place, up to `batch`."""
         self.batch = min(_LARGEST_BATCH, limit // _BATCH_SHARE)
         """The most that may be pending."""
 
@@ -39,11 +39,10 @@ class FuelMeter:
         if pending <= self.batch:
             self.pending = pending
             return True
-        left = self.remaining()
-        if amount > left:
-            return False
-        self._leave(left - amount)
-        return True
+        left = max(self._store.fuel - self.pending, 0)
+        covered = amount <= left
+        self._leave(left - amount if covered else left)
+        return covered
 
     def remaining(self) -> int:
         """Settle, and return the fuel left."""

@@ -59,7 +59,8 @@ class GuestMemory:
         end = address + length
         if end > self._size and not self.fits(address, length):
             return None
-        return bytes(self._buffer[address:end])
+        data: bytes = self._buffer[address:end]
+        return data
 
     def write(self, address: int, data: bytes) -> bool:
         """Copy `data` to `address`; False, and nothing is written, when it does not fit."""
@@ -84,7 +85,7 @@ class GuestMemory:
         text = bytearray()
         size, step = self.size, _FIRST_CHUNK
         while len(text) < most and address < size:
-            chunk = bytes(self._buffer[address : min(address + step, size)])
+            chunk = self._buffer[address : min(address + step, size)]
             end = chunk.find(0)
             text += chunk if end < 0 else chunk[:end]
             if end >= 0:

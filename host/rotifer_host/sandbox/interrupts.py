@@ -9,10 +9,13 @@ put back and called: what they raise leaves the block.
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` converts to enums and back: longer than a small guest runs
-import threading
+import os
 from collections.abc import Callable
+from threading import get_ident, main_thread
 from types import FrameType, TracebackType
 from typing import Final
+
+import msgspec
 
 from rotifer_host.sandbox.deadline import Deadline
 
@@ -21,23 +24,31 @@ __all__ = ["Interrupts"]
 _SIGNALS: Final = (_signal.SIGINT, _signal.SIGTERM)
 _Handler = Callable[[int, FrameType | None], object]
 
+_main_thread = main_thread().ident
 
-class Interrupts:
+
+def _after_fork() -> None:
+    """In a forked child the thread that forked is the main one."""
+    global _main_thread  # noqa: PLW0603 - asked for at each run
+    _main_thread = get_ident()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Interrupts(msgspec.Struct):
     """A `with` block in which SIGINT and SIGTERM cancel `deadline` instead of calling their handlers.
 
     Only in the main thread, and only handlers written in Python: a signal that is
     ignored, or left to the system, stays so.
     """
 
-    __slots__ = ("_deadline", "_handlers", "_received")
-
-    def __init__(self, deadline: Deadline) -> None:
-        self._deadline = deadline
-        self._handlers: dict[int, _Handler] = {}
-        self._received: list[int] = []
+    deadline: Deadline
+    _handlers: dict[int, _Handler] = {}
+    _received: list[int] = []
 
     def __enter__(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
+        if get_ident() != _main_thread:
             return
         try:
             for number in _SIGNALS:
@@ -52,17 +63,20 @@ class Interrupts:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._restore(list(self._handlers))
-        for number in self._received:
-            self._handlers[number](number, None)
+        if self._handlers:
+            self._restore(list(self._handlers))
+            for number in self._received:
+                self._handlers[number](number, None)
 
     def _restore(self, numbers: list[int]) -> None:
-        if numbers:
+        while numbers:
+            number = numbers.pop()
             try:
-                _signal.signal(numbers[0], self._handlers[numbers[0]])
-            finally:  # a handler just put back may raise at once
-                self._restore(numbers[1:])
+                _signal.signal(number, self._handlers[number])
+            except BaseException:  # a handler just put back may raise at once
+                self._restore(numbers)
+                raise
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
         self._received.append(number)
-        self._deadline.cancel()
+        self.deadline.cancel()

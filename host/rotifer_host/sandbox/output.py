@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from rotifer_host import contract
 from rotifer_host.errors import DocumentError
@@ -16,7 +18,7 @@ _SHOWN_BYTES: Final = 60
 _REFUSED: Final = Ending("rejected", "INVALID_INPUT", "gene refused the input")
 
 
-class Output(NamedTuple):
+class Output(msgspec.Struct, frozen=True):
     """An output, decoded and as compact JSON."""
 
     value: object

@@ -68,8 +68,6 @@ class CallStats(msgspec.Struct):
     seconds: float = 0.0
     shortcuts: int = 0
     """Calls that the function's shortcut answered (`ExchangeFunction`)."""
-    shortcut_seconds: float = 0.0
-    """What they took of `seconds`."""
 
     def add(self, result: int, received: int, seconds: float) -> None:
         """Count one call: its result, its request bytes, and its time in the host."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from rotifer_host import contract
 from rotifer_host.errors import BudgetExhaustedError, BufferTooSmallError
@@ -64,10 +64,12 @@ class Run:
         "version",
     )
 
-    def __init__(  # noqa: PLR0913 - a run has this many parts
+    keeps_responses: ClassVar[bool] = True
+    """Whether responses that may be given again are kept here; else the store keeps them."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - a run has this many parts, and begins sooner without their names
         self,
         store: Store,
-        *,
         streams: Streams,
         limits: Limits,
         deadline: Deadline,
@@ -75,7 +77,7 @@ class Run:
         services: Any,  # noqa: ANN401 - for host functions of the caller, whatever they need
         context: Mapping[str, object],
         logical_ms: int,
-        version: memoryview | None = None,
+        version: memoryview | None,
     ) -> None:
         self.started = monotonic()
         self.memory = store.memory
@@ -90,7 +92,7 @@ class Run:
         self.logical_ms = logical_ms
         self.version = version
         self.calls: dict[str, CallStats] = {}
-        self.kept = None if version is None else KeptResponses(version)
+        self.kept = KeptResponses(version) if self.keeps_responses and version is not None else None
         self.let_in: set[str] = set()
         """Labels of the functions whose guard has let the caller in."""
         self.admitted = NOT_ADMITTED
@@ -114,7 +116,7 @@ class Run:
     def may_go_on(self) -> bool:
         """Tell whether the guest may run on; notes the ending when its time is up."""
         if self.ending is None:
-            self.ending = self.overdue()
+            self.ending = overdue(self.deadline)
         return self.ending is None and self.error is None
 
     def overdue(self) -> Ending | None:
@@ -138,17 +140,11 @@ class Run:
 
     # What a host call costs.
 
-    def begin_call(self, now_ns: int) -> bool:
-        """Charge a host call that starts at this nanosecond of the monotonic clock; False when a budget is used up."""
-        host_time = self.host_time
-        if now_ns >= self.deadline.stop_ns or host_time.cell[0] >= host_time.limit_ns:
+    def begin_call(self, started: float) -> bool:
+        """Charge a host call that starts at this second of the monotonic clock; False when a budget is used up."""
+        if started >= self.deadline.stop or self.host_time.left <= 0.0:
             return False
-        fuel = self.fuel
-        pending = fuel.pending + contract.CALL_BASE_FUEL
-        if pending <= fuel.batch:  # `FuelMeter.charge`, written out
-            fuel.pending = pending
-            return True
-        return fuel.charge(contract.CALL_BASE_FUEL)
+        return self.fuel.charge(contract.CALL_BASE_FUEL)
 
     def charge(self, length: int) -> None:
         """Charge bytes that cross the border. Raises `BudgetExhaustedError` and takes nothing when fuel is short."""

@@ -59,7 +59,8 @@ class Sandbox:
         self._functions = functions
         self._path = choose_call_path(fastest_working_path(cache_dir) if call_path == "auto" else call_path)
         self._cache = None if cache_dir is None else ModuleCache(cache_dir)
-        self._linker = Linker(engine().wasmtime)
+        self._engine = engine()
+        self._linker = Linker(self._engine.wasmtime)
         self._definition = self._path.define(self._linker, functions)
 
     @property
@@ -100,26 +101,17 @@ class Sandbox:
         result. What is raised is a bug in a host function, or what a signal handler
         of the program raised: SIGINT and SIGTERM end the guest first.
         """
-        host = engine()
+        host = self._engine
         host.check_signal_handlers()
         check_stack()
         definition = module.definition
         with Interrupts(deadline):
             taken = host.slots.take(deadline)
-            store = definition.store_type(
-                host.address, memory_bytes=limits.memory_bytes, table_elements=contract.MAX_TABLE_ELEMENTS
-            )
+            store = definition.store_type(host.address, limits.memory_bytes, contract.MAX_TABLE_ELEMENTS)
             try:
+                streams = Streams(document, bytearray()) if module.info.mode == "wasi" else Streams()
                 run = definition.run_type(
-                    store,
-                    streams=Streams(stdin=document if module.info.mode == "wasi" else None),
-                    limits=limits,
-                    deadline=deadline,
-                    host_time=host_time,
-                    services=services,
-                    context=context,
-                    logical_ms=logical_ms,
-                    version=version,
+                    store, streams, limits, deadline, host_time, services, context, logical_ms, version
                 )
                 output = self._guarded(run, store, module, document)
                 result = _report(run, output)
@@ -133,9 +125,9 @@ class Sandbox:
         return result
 
     def _guarded(self, run: Run, store: Store, module: Module, document: bytes) -> Output:
-        ticker = engine().ticker
+        ticker = self._engine.ticker
         mark = ticker.add(run.deadline.expiry)
-        outer = enter(run)
+        entered = enter(run)
         try:
             module.definition.enter(run, store)
             return _accept(run, self._execute(run, store, module.linked_at, module.info, document))
@@ -145,7 +137,7 @@ class Sandbox:
         finally:
             ticker.remove(mark)
             module.definition.leave(run, store)
-            leave(outer)
+            leave(entered)
         return _after_exit(run, module.info)
 
 

@@ -27,12 +27,17 @@ _ATTRIBUTE_BYTES: Final = 128  # of a `pthread_attr_t`, and more
 _libc: Final = ctypes.CDLL(None)
 _libc.pthread_self.restype = c_ulong
 
-_checked: Final = threading.local()
+
+class _Checked(threading.local):
+    enough = False
+
+
+_checked: Final = _Checked()
 
 
 def check_stack() -> None:
     """Refuse to run guests on a thread with less than a megabyte of stack. Raises `UsageError`."""
-    if getattr(_checked, "enough", False):
+    if _checked.enough:
         return
     size = _stack_bytes()
     if size < _NEEDED:

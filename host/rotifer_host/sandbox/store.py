@@ -66,13 +66,15 @@ _call = function(
 class Store:
     """One guest's store. Used by one thread; closed exactly once; never used afterwards."""
 
-    __slots__ = ("_context", "_instance", "_pointer", "_trap", "memory")
+    __slots__ = ("_context", "_fuel", "_fuel_at", "_instance", "_pointer", "_trap", "memory")
 
-    def __init__(self, engine: int, *, memory_bytes: int, table_elements: int) -> None:
+    def __init__(self, engine: int, memory_bytes: int, table_elements: int) -> None:
         self._pointer = _store_new(engine, None, None)
         self._context = _store_context(self._pointer)
         self._instance = bindings.wasmtime_instance_t()
         self._trap = c_void_p()
+        self._fuel = c_uint64()
+        self._fuel_at = byref(self._fuel)
         self.memory = GuestMemory()
         """The guest's linear memory."""
         _store_limiter(self._pointer, memory_bytes, table_elements, 1, MOST_TABLES, 1)
@@ -89,9 +91,8 @@ class Store:
     def fuel(self) -> int:
         """Fuel left; may be set, from inside a host call too."""
         self._check_open()
-        left = c_uint64()
-        raise_unexpected(_get_fuel(self._context, byref(left)))
-        return left.value
+        raise_unexpected(_get_fuel(self._context, self._fuel_at))
+        return self._fuel.value
 
     @fuel.setter
     def fuel(self, fuel: int) -> None:

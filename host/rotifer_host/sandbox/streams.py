@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar
+
+import msgspec
 
 from rotifer_host import contract
 
 __all__ = ["KeptText", "Streams"]
 
 
-class KeptText:
+class KeptText(msgspec.Struct):
     """Text a guest produces: the first 64 KiB are kept, the rest is counted."""
 
-    __slots__ = ("_kept", "dropped")
-
-    def __init__(self) -> None:
-        self._kept = bytearray()
-        self.dropped = 0
+    dropped: int = 0
+    """Bytes that were not kept."""
+    _kept: bytearray = bytearray()
 
     @property
     def room(self) -> int:
@@ -34,23 +34,19 @@ class KeptText:
         return self._kept.decode("utf-8", "replace")
 
 
-class Streams:
-    """Standard input, output and error of one run, and its log.
+class Streams(msgspec.Struct):
+    """Standard input, output and error of one run, and its log."""
 
-    Without `output` (direct mode) standard input is empty and what the guest prints
-    goes to the log.
-    """
+    STDIN: ClassVar = 0
+    STDOUT: ClassVar = 1
+    STDERR: ClassVar = 2
 
-    STDIN: Final = 0
-    STDOUT: Final = 1
-    STDERR: Final = 2
-
-    __slots__ = ("closed", "input", "log", "output", "position", "stderr")
-
-    def __init__(self, *, stdin: bytes | None) -> None:
-        self.input = stdin or b""
-        self.position = 0
-        self.output = None if stdin is None else bytearray()
-        self.log = KeptText()
-        self.stderr = KeptText()
-        self.closed: set[int] = set()
+    input: bytes = b""
+    output: bytearray | None = None
+    """What a program wrote; None in direct mode, where what it prints goes to the log."""
+    position: int = 0
+    """Bytes of input that were read."""
+    log: KeptText = msgspec.field(default_factory=KeptText)
+    stderr: KeptText = msgspec.field(default_factory=KeptText)
+    closed: set[int] = set()
+    """Descriptors that the guest closed."""

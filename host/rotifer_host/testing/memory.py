@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from rotifer_host.sandbox._ffi import ffi
 from rotifer_host.sandbox.guest_memory import PAGE_BYTES, GuestMemory
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class FakeGuestMemory(GuestMemory):
 
 
 class _Bytes:
-    """What the engine has in a real run: the size of a memory and a view of it."""
+    """What the engine has in a real run: the size of a memory and a buffer over it."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -42,5 +43,5 @@ class _Bytes:
         self.size += size
         self._data = self._data + bytearray(size)  # not in place: views of the old one are still out
 
-    def buffer(self, size: int) -> memoryview:
-        return memoryview(self._data)[:size]
+    def buffer(self, size: int) -> Any:  # noqa: ANN401 - what cffi gives: slices of it are copies
+        return ffi.buffer(ffi.from_buffer(self._data), size)

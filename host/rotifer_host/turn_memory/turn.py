@@ -9,7 +9,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -144,7 +144,7 @@ def _memory_of(setting: TurnSetting, chat: list[Message], request_id: str, extra
 
 
 def _generator(gene: LoadedGene, setting: TurnSetting, extra: list[GeneReport]) -> Generator:
-    alone = replace(setting.run, memory=setting.memory, composition="Single", warnings=())
+    alone = msgspec.structs.replace(setting.run, memory=setting.memory, composition="Single", warnings=())
 
     def run(document: Any) -> RunResult:  # noqa: ANN401 - any JSON value
         result = run_genome([gene], document, alone)

@@ -26,7 +26,7 @@ class Store(Protocol):
     fuel: int
     """Fuel left; may be set, from inside a host call too. Raises `RuntimeError` once closed."""
 
-    def __init__(self, engine: int, *, memory_bytes: int, table_elements: int) -> None: ...
+    def __init__(self, engine: int, memory_bytes: int, table_elements: int) -> None: ...
 
     @property
     def memory(self) -> GuestMemory:

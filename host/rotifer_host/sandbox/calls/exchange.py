@@ -6,7 +6,9 @@ the guest ABI (`abi/README.md`).
 
 from __future__ import annotations
 
-from time import monotonic_ns
+from collections.abc import Sequence
+from time import monotonic
+from typing import NoReturn
 
 from rotifer_host import contract
 from rotifer_host.errors import BudgetExhaustedError, HostCallError, InvalidInputError
@@ -27,18 +29,18 @@ def exchange(  # noqa: PLR0913, PLR0917 - the guest ABI has four
     `RunStopped` and nothing else: an exception that is no answer is a bug, ends the
     run and is raised by `Sandbox.run`.
     """
-    started = monotonic_ns()
+    started = monotonic()
     result, received = contract.BUDGET_EXHAUSTED, 0
     try:
         if run.begin_call(started):
             result, received = answer(run, function, request_at, request_size, out, capacity)
     finally:
-        nanos = monotonic_ns() - started
-        run.host_time.cell[0] += nanos
+        seconds = monotonic() - started
+        run.host_time.left -= seconds
         stats = run.calls.get(function.label)
         if stats is None:
             stats = run.calls[function.label] = CallStats()
-        stats.add(result, received, nanos / 1e9)
+        stats.add(result, received, seconds)
     return result
 
 
@@ -54,17 +56,25 @@ def answer(  # noqa: PLR0913, PLR0917 - the four numbers of the call
         if function.label not in run.let_in:
             function.guard(run)
             run.let_in.add(function.label)
-        request = _take_request(run, request_at, request_size, out, capacity)
+        memory = run.memory
+        request = memory.read(request_at, request_size) if request_size <= contract.MAX_REQUEST_BYTES else None
+        charge = request_size * contract.CALL_FUEL_PER_BYTE
+        if request is None or not memory.fits(out, capacity) or not run.fuel.charge(charge):
+            _refuse_request(run, request_at, request_size, out, capacity)
         received = request_size
-        run.admitted = NOT_ADMITTED
         kept = None if function.unchanged_until is None else run.kept
-        again, version = (None, 0) if kept is None else kept.find(function, request)
-        response = function.handler(run, request, capacity) if again is None else again
+        response = None if kept is None else kept.find(function, request)
+        if response is not None:
+            run.admit(len(response), capacity)
+            memory.write(out, response)
+            return len(response), received
+        run.admitted = NOT_ADMITTED
+        response = function.handler(run, request, capacity)
         if run.admitted == NOT_ADMITTED:
             run.admit(len(response), capacity)
-        if kept is not None and again is None:
-            kept.keep(run, function, request, response, version)
-        if len(response) != run.admitted or len(response) > capacity or not run.memory.write(out, response):
+        if kept is not None:
+            kept.keep(run, function, request, response)
+        if len(response) != run.admitted or len(response) > capacity or not memory.write(out, response):
             message = f"a handler returned {len(response)} bytes after {run.admitted} were admitted"
             raise RuntimeError(message)  # noqa: TRY301 - a bug, told as one below
     except BaseException as error:  # noqa: BLE001 - what is no refusal ends the run
@@ -88,13 +98,13 @@ def explain(run: Run, error: BaseException, out: int, capacity: int) -> int:
     raise RunStopped from None
 
 
-def call_plain(run: Run, function: PlainFunction, *arguments: float) -> int | None:
+def call_plain(run: Run, function: PlainFunction, arguments: Sequence[float]) -> int | None:
     """Call a function with its own signature; i32 arguments are unsigned.
 
     A budget that is used up gives `function.exhausted`, or ends the run. Raises
     `RunStopped` and nothing else.
     """
-    started = monotonic_ns()
+    started = monotonic()
     try:
         if run.begin_call(started):
             return function.handler(run, *arguments)
@@ -102,7 +112,8 @@ def call_plain(run: Run, function: PlainFunction, *arguments: float) -> int | No
     except BaseException as error:  # noqa: BLE001 - what is no budget ends the run
         return exhausted(run, function, error)
     finally:
-        run.host_time.cell[0] += monotonic_ns() - started
+        seconds = monotonic() - started
+        run.host_time.left -= seconds
 
 
 def exhausted(run: Run, function: PlainFunction, error: BaseException | None) -> int | None:
@@ -120,21 +131,14 @@ def exhausted(run: Run, function: PlainFunction, error: BaseException | None) ->
     raise RunStopped from None
 
 
-def _take_request(run: Run, request_at: int, request_size: int, out: int, capacity: int) -> bytes:
-    memory, too_large = run.memory, request_size > contract.MAX_REQUEST_BYTES
-    if too_large:  # refused further down, and never copied
-        request = b"" if memory.fits(request_at, request_size) else None
-    else:
-        request = memory.read(request_at, request_size)
-    if request is None:
+def _refuse_request(run: Run, request_at: int, request_size: int, out: int, capacity: int) -> NoReturn:
+    """Raise the first reason there is not to take a request; one that is too large is charged, and never copied."""
+    if not run.memory.fits(request_at, request_size):
         raise InvalidInputError(f"the request, {request_size} bytes at {request_at}, is not inside memory")
-    if not memory.fits(out, capacity):
+    if not run.memory.fits(out, capacity):
         raise InvalidInputError(f"out, {capacity} bytes at {out}, is not inside memory")
-    if not run.fuel.charge(request_size * contract.CALL_FUEL_PER_BYTE):
-        raise BudgetExhaustedError("the run's fuel is used up")
-    if too_large:
-        raise InvalidInputError(f"a request has at most {contract.MAX_REQUEST_BYTES} bytes, not {request_size}")
-    return request
+    run.charge(request_size)
+    raise InvalidInputError(f"a request has at most {contract.MAX_REQUEST_BYTES} bytes, not {request_size}")
 
 
 def _put_payload(run: Run, refusal: HostCallError, out: int, capacity: int) -> None:

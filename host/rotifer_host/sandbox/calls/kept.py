@@ -8,7 +8,7 @@ second time at one version: a request that comes once costs next to nothing.
 from __future__ import annotations
 
 from time import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rotifer_host.sandbox.calls.registry import ExchangeFunction
@@ -22,46 +22,41 @@ _LARGEST_RESPONSE: Final = 64 * 1024
 _NEVER: Final = (1 << 64) - 1
 
 
-class _Place(NamedTuple):
-    version: int
-    until_s: int
-    response: bytes | None
-    """None for a request that came once."""
-
-
 class KeptResponses:
     """The kept responses of one run; `version` is eight bytes, as `Sandbox.run` takes them."""
 
-    __slots__ = ("_places", "_version")
+    __slots__ = ("_found", "_places", "_version")
 
     def __init__(self, version: memoryview) -> None:
         self._version = version.cast("Q")
-        self._places: dict[tuple[str, bytes], _Place] = {}
+        self._found = 0
+        """The version at the last look: the one a new response is kept for."""
+        self._places: dict[tuple[str, bytes], tuple[int, int, bytes | None]] = {}
+        """Version, second it is good until, and response, which is None for a request that came once."""
 
-    def find(self, function: ExchangeFunction, request: bytes) -> tuple[bytes | None, int]:
-        """Return the response to give again, or None, and the version that a new response must be kept for."""
-        version = self._version[0]
+    def find(self, function: ExchangeFunction, request: bytes) -> bytes | None:
+        """Return the response to give again, if there is one."""
+        self._found = found = self._version[0]
         place = self._places.get((function.label, request))
-        if place is None or place.version != version or place.response is None:
-            return None, version
-        if place.until_s != _NEVER and time() >= place.until_s:
-            return None, version
-        return place.response, version
+        if place is None:
+            return None
+        version, until_s, response = place
+        return response if version == found and (until_s == _NEVER or time() < until_s) else None
 
-    def keep(self, run: Run, function: ExchangeFunction, request: bytes, response: bytes, version: int) -> None:
-        """Keep a fresh response, when it is small and this is the second of its kind at this version."""
+    def keep(self, run: Run, function: ExchangeFunction, request: bytes, response: bytes) -> None:
+        """Keep what was answered after `find`, when it is small and this is the second of its kind at this version."""
         if function.unchanged_until is None or len(request) > _LARGEST_REQUEST or len(response) > _LARGEST_RESPONSE:
             return
         key = (function.label, request)
         place = self._places.get(key)
-        if place is None or place.version != version:
+        if place is None or place[0] != self._found:
             if len(self._places) >= _PLACES:
                 self._places.clear()
-            self._places[key] = _Place(version, 0, None)
+            self._places[key] = (self._found, 0, None)
             return
         until_s = function.unchanged_until(run)
         if until_s is not None:
-            self._places[key] = _Place(version, until_s, response)
+            self._places[key] = (self._found, until_s, response)
 
     def forget(self) -> None:
         """Drop every response."""

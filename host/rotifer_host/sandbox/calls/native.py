@@ -7,7 +7,7 @@ with its payload, is said by the same Python code as on the other paths.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from wasmtime import Linker
 
@@ -34,6 +34,7 @@ class NativeRun(Run):
 
     __slots__ = ("admit", "forget")
 
+    keeps_responses = False
     admit: Callable[[int, int], None]  # type: ignore[assignment]  # the store's own, which handlers call directly
     forget: Callable[[], None]
 
@@ -68,27 +69,27 @@ class NativeDefinition:
 
     def enter(self, run: Run, store: Store) -> None:
         """Let the store's callbacks find the run."""
-        run, store = cast("NativeRun", run), cast("_native.Store", store)
-        store.enter(
-            run=run,
-            functions=len(self._labels),
-            deadline_ns=max(run.deadline.stop_ns, 0),
-            cancelled=run.deadline.cell,
-            host_limit_ns=run.host_time.limit_ns,
-            host_used_ns=run.host_time.cell,
-            version=run.version,
+        native: _native.Store = store  # type: ignore[assignment]  # `store_type`; a cast would be a call
+        deadline, host_time = run.deadline, run.host_time
+        native.enter(
+            run,
+            run.services,
+            len(self._labels),
+            deadline.stop_ns,
+            deadline.cell,
+            host_time.limit_ns,
+            host_time.cell,
+            run.version,
         )
-        run.admit = store.admit
-        run.forget = store.forget
+        run.admit = native.admit  # type: ignore[method-assign, assignment]
+        run.forget = native.forget  # type: ignore[method-assign]
 
     def leave(self, run: Run, store: Store) -> None:
         """Take the store's counts, and undo the circle between it and the run."""
-        store = cast("_native.Store", store)
-        for index, count, errors, bytes_in, bytes_out, nanos, shortcuts, shortcut_nanos in store.stats():
-            run.calls[self._labels[index]] = CallStats(
-                count, errors, bytes_in, bytes_out, nanos / 1e9, shortcuts, shortcut_nanos / 1e9
-            )
-        store.leave()
+        native: _native.Store = store  # type: ignore[assignment]
+        for index, count, errors, bytes_in, bytes_out, nanos, shortcuts in native.stats():
+            run.calls[self._labels[index]] = CallStats(count, errors, bytes_in, bytes_out, nanos / 1e9, shortcuts)
+        native.leave()
 
 
 def _bind(function: HostFunction, index: int) -> _native.Function:

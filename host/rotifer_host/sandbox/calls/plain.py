@@ -6,14 +6,14 @@ tested against.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from threading import get_ident
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from ctypes import c_double, c_float, c_int32, c_int64
+from typing import TYPE_CHECKING, Any, Final
 
 from wasmtime import Caller, FuncType, Linker, ValType
 
 from rotifer_host.sandbox import capi
-from rotifer_host.sandbox.active import RUNS
+from rotifer_host.sandbox.active import current
 from rotifer_host.sandbox.calls.exchange import call_plain, exchange
 from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunction, HostFunctions
 from rotifer_host.sandbox.run import Run, RunStopped
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["PlainPath", "signature_of"]
 
 _U32: Final = 0xFFFF_FFFF
+_RESULTS: Final[Mapping[str, Callable[..., Any]]] = {"i32": c_int32, "i64": c_int64, "f32": c_float, "f64": c_double}
 _TYPES: Final = {"i32": ValType.i32, "i64": ValType.i64, "f32": ValType.f32, "f64": ValType.f64}
 
 
@@ -61,7 +62,7 @@ def signature_of(function: HostFunction) -> FuncType:
     return FuncType([_TYPES[kind]() for kind in function.params], [_TYPES[kind]() for kind in function.results])
 
 
-def _bind(function: HostFunction) -> Callable[..., int | None]:
+def _bind(function: HostFunction) -> Callable[..., float | None]:
     if isinstance(function, ExchangeFunction):
 
         def call_exchange(caller: Caller, request_at: int, request_size: int, out: int, capacity: int) -> int:
@@ -71,26 +72,29 @@ def _bind(function: HostFunction) -> Callable[..., int | None]:
         return call_exchange
 
     unsigned = tuple(kind == "i32" for kind in function.params)
-    wrap = function.results == ("i32",)
+    as_c = _RESULTS[function.results[0]] if function.results else None
 
-    def call(caller: Caller, *arguments: int) -> int | None:
+    def call(caller: Caller, *arguments: int) -> float | None:
         run = _enter(caller)
         converted = [value & _U32 if u32 else value for value, u32 in zip(arguments, unsigned, strict=True)]
-        result = call_plain(run, function, *converted)
-        return _signed(result) if wrap and result is not None else result
+        result = call_plain(run, function, converted)
+        if as_c is None:
+            return None
+        try:
+            number: float = as_c(result).value  # signed, which is how wasmtime-py takes it
+        except TypeError as error:  # a bug in the handler
+            run.keep(error)
+            raise RunStopped from None
+        return number
 
     return call
 
 
 def _enter(caller: Caller) -> Run:
     """Return this thread's run, with its memory: a start function runs before there is an instance to ask for it."""
-    run = RUNS[get_ident()]
+    run = current()
     if not run.memory.attached:
         memory = capi.caller_memory(caller)
         if memory is not None:
             run.memory.attach(memory)
     return run
-
-
-def _signed(value: int) -> int:
-    return (value + 0x8000_0000 & _U32) - 0x8000_0000

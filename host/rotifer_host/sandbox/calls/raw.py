@@ -8,15 +8,16 @@ raises at its first instruction, reaches `onerror`, which ends the guest.
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import get_ident
-from typing import TYPE_CHECKING, Final
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
 
 from wasmtime import Linker
 
+from rotifer_host.contract import CALL_BASE_FUEL
 from rotifer_host.sandbox import capi
 from rotifer_host.sandbox._ffi import ffi as _ffi
-from rotifer_host.sandbox.active import RUNS
-from rotifer_host.sandbox.calls.exchange import call_plain, exchange
+from rotifer_host.sandbox.active import current
+from rotifer_host.sandbox.calls.exchange import call_plain, exchange, exhausted
 from rotifer_host.sandbox.calls.plain import signature_of
 from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunctions, PlainFunction
 from rotifer_host.sandbox.run import Run, RunStopped
@@ -30,9 +31,10 @@ __all__ = ["RawPath"]
 _U32: Final = 0xFFFF_FFFF
 _VALUE_BYTES: Final = 16
 _MOST_VIEWS: Final = 1024
-_SIGNATURE: Final = "size_t(size_t, size_t, size_t, size_t)"
+_SIGNATURE: Final = "size_t(int, size_t, size_t)"
+"""Of data, which is none, caller and values. The count after them stays where it is: taking it would cost 40 ns."""
 
-_Callback = Callable[[int, int, int, int], int]
+_Callback = Callable[[int, int, int], int]
 
 
 class RawPath:
@@ -84,12 +86,13 @@ def _view(views: _Views, address: int, count: int) -> memoryview:
 def _bind_exchange(function: ExchangeFunction) -> _Callback:
     views: _Views = {}
 
-    def call(_data: int, caller: int, address: int, _count: int) -> int:
-        run = RUNS[get_ident()]
+    def call(_data: int, caller: int, address: int) -> int:
+        run = current()
         if not run.memory.attached:
             _attach(run, caller)
         view = views.get(address) or _view(views, address, 4)
-        view[0] = exchange(run, function, *view.tolist()) & _U32
+        request_at, request_size, out, capacity = view
+        view[0] = exchange(run, function, request_at, request_size, out, capacity) & _U32
         return 0
 
     return call
@@ -101,18 +104,47 @@ def _bind_plain(function: PlainFunction) -> _Callback:
 
 
 def _bind_i32s(function: PlainFunction) -> _Callback:
-    """Bind a function of i32s alone, which nearly all are."""
-    views: _Views = {}
-    count, answers = len(function.params), bool(function.results)
+    """Bind a function of i32s alone, which nearly all are.
 
-    def call(_data: int, caller: int, address: int, _count: int) -> int:
-        run = RUNS[get_ident()]
+    This is `call_plain` in one frame, with the usual case first: each frame of Python,
+    and a star where arguments are passed on, is a twentieth or a tenth of such a call.
+    """
+    views: _Views = {}
+    handler, count, answers = function.handler, len(function.params), bool(function.results)
+    has_four = count == 4  # noqa: PLR2004 - as most of the larger ones, which take two ranges of memory
+
+    def call(_data: int, caller: int, address: int) -> int:
+        started = monotonic()
+        run = current()
         if not run.memory.attached:
             _attach(run, caller)
         view = views.get(address) or _view(views, address, count)
-        result = call_plain(run, function, *view.tolist())
+        result: Any  # an integer where the function has a result, None where it has none
+        try:
+            fuel = run.fuel
+            pending = fuel.pending + CALL_BASE_FUEL
+            if pending <= fuel.batch and started < run.deadline.stop and run.host_time.left > 0.0:
+                fuel.pending = pending
+                begun = True
+            else:
+                begun = run.begin_call(started)
+            if not begun:
+                result = exhausted(run, function, None)
+            elif has_four:
+                first, second, third, fourth = view
+                result = handler(run, first, second, third, fourth)
+            else:
+                result = handler(run, *view)
+        except BaseException as error:  # noqa: BLE001 - what is no budget ends the run
+            result = exhausted(run, function, error)
+        finally:
+            seconds = monotonic() - started
+            run.host_time.left -= seconds
         if answers:
-            view[0] = (result or 0) & _U32
+            try:
+                view[0] = result
+            except ValueError:  # a negative number
+                view[0] = result & _U32
         return 0
 
     return call
@@ -122,13 +154,12 @@ def _bind_any(function: PlainFunction) -> _Callback:
     kinds = function.params
     kind = function.results[0] if function.results else None
 
-    def call(_data: int, caller: int, address: int, _count: int) -> int:
-        run = RUNS[get_ident()]
+    def call(_data: int, caller: int, address: int) -> int:
+        run = current()
         if not run.memory.attached:
             _attach(run, caller)
         values = _ffi.cast("rotifer_value *", address)
-        arguments = [getattr(values[at], name) for at, name in enumerate(kinds)]
-        result = call_plain(run, function, *arguments)
+        result = call_plain(run, function, [getattr(values[at], name) for at, name in enumerate(kinds)])
         if kind is not None:
             setattr(values[0], kind, result & _U32 if kind == "i32" and result is not None else result)
         return 0
@@ -145,5 +176,5 @@ def _attach(run: Run, caller: int) -> None:
 
 def _on_error(_kind: type[BaseException], error: BaseException, _trace: object) -> int:
     if not isinstance(error, RunStopped):
-        RUNS[get_ident()].keep(error)
+        current().keep(error)
     return capi.new_trap()
