@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-NATIVE := $(wildcard host/native/*.[ch] host/native/memory/*.[ch])
+NATIVE := $(wildcard host/native/*.[ch] host/native/*/*.[ch])
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 23

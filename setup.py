@@ -39,6 +39,7 @@ setup(
         for name, folder in (
             ("rotifer_host.sandbox._native", NATIVE),
             ("rotifer_host.memory._ordinary", NATIVE / "memory"),
+            ("rotifer_host.bench._shortcuts", NATIVE / "bench"),
         )
     ],
 )

@@ -40,6 +40,19 @@ EVERY_CALL = r"""(module
     (drop (call $delete (i32.const 192) (i32.const 17) (global.get $out) (global.get $cap)))
     (drop (call $read (i32.const 70000) (i32.const 100000) (global.get $out) (global.get $cap)))
     (i32.const 16)))"""
+# a write, a read of it for whose response there is no room, and one for which there is
+CRAMPED = r"""(module
+  (import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
+  (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\"done\"\00")
+  (data (i32.const 64) "{\"key\":\"bench/a\",\"value\":\"AAAA\",\"category\":\"CACHE\"}")
+  (data (i32.const 192) "{\"key\":\"bench/a\"}")
+  (func (export "express") (param i32 i32) (result i32)
+    (drop (call $write (i32.const 64) (i32.const 51) (i32.const 1024) (i32.const 4096)))
+    (drop (call $read (i32.const 192) (i32.const 17) (i32.const 1024) (i32.const 8)))
+    (drop (call $read (i32.const 192) (i32.const 17) (i32.const 1024) (i32.const 4096)))
+    (i32.const 16)))"""
 TRAPS = """(module (memory (export "memory") 1)
   (func (export "express") (param i32 i32) (result i32) unreachable))"""
 NO_END = """(module (memory (export "memory") 1)
@@ -48,13 +61,15 @@ NO_END = """(module (memory (export "memory") 1)
 ECHO = """(module (memory (export "memory") 1)
   (func (export "express") (param i32 i32) (result i32) (local.get 0)))"""
 
+GENES = {"every": EVERY_CALL, "cramped": CRAMPED, "traps": TRAPS, "endless": NO_END, "echo": ECHO}
+
 Measure = Callable[..., Report]
 
 
 def make_project(root: Path) -> Project:
     """Make a project with these genes and the examples, all compiled."""
     made = Project.init(root)
-    for name, text in (("every", EVERY_CALL), ("traps", TRAPS), ("endless", NO_END), ("echo", ECHO)):
+    for name, text in GENES.items():
         folder = made.root / "genes" / name
         folder.mkdir()
         (folder / "gene.wat").write_text(text, encoding="utf-8")

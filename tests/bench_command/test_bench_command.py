@@ -18,6 +18,8 @@ import pytest
 from rotifer_host import Project
 from rotifer_host.bench import STAGES, Report
 from rotifer_host.cli import main
+from rotifer_host.memory.ordinary import READ
+from rotifer_host.sandbox import available_call_paths
 
 COMMAND = (sys.executable, "-m", "rotifer_host", "bench")
 Run = Callable[..., tuple[int, str, str]]
@@ -44,8 +46,20 @@ def test_the_table_shows_every_figure(run: Run) -> None:
     assert "wasmtime 50" in out
     for label in ("readMemory", "writeMemory", "queryMemory", "deleteMemory"):
         assert sum(line.startswith(label) for line in out.splitlines()) == 2 + 2 + 1
-    assert set(STAGES) - {"again", "copy"} <= set(out.split())
+    assert set(STAGES) - {"again", "copy", "shortcut"} <= set(out.split())
+    assert "a shortcut answers in C" not in out
     assert "beside raw" in out
+
+
+@pytest.mark.skipif("native" not in available_call_paths() or READ is None, reason="there is no C compiler")
+def test_the_table_says_what_a_shortcut_is(run: Run) -> None:
+    """Where calls were answered by shortcuts they are counted, have a part of their own, and a line says why."""
+    status, out, _ = run("every", *QUICK, "--call-path", "native")
+    assert status == 0
+    calls, says, parts = out.partition("a shortcut answers in C: one part, where a handler decodes")
+    assert says
+    assert "shortcut" in calls.split()
+    assert "shortcut" in parts.split()
 
 
 def test_the_document_is_the_report(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -58,6 +59,17 @@ def saved(tmp_path: Path, reports: dict[str, Report]) -> Path:
 def test_a_report_is_read_back_as_it_was(saved: Path, reports: dict[str, Report]) -> None:
     """The document holds the whole measurement."""
     assert read_report(saved) == reports["call"]
+
+
+def test_a_measurement_from_before_shortcuts_is_read(saved: Path, reports: dict[str, Report]) -> None:
+    """Neither the count nor the stage need be there: the figures are compared all the same."""
+    document = json.loads(saved.read_bytes())
+    for call in (call for path in document["paths"] for call in path["calls"].values()):
+        del call["shortcuts"], call["stages"]["shortcut"]
+    saved.write_text(json.dumps(document), encoding="utf-8")
+    before = read_report(saved)
+    assert {call.shortcuts for path in before.paths for call in path.calls.values()} == {0}
+    assert [pair for pair in compare(before, reports["call"]) if pair.ratio != 1] == []
 
 
 def test_a_measurement_does_not_differ_from_itself(reports: dict[str, Report]) -> None:

@@ -68,6 +68,24 @@ def test_its_figures_are_those_of_the_report(tmp_path: Path, reports: dict[str, 
             assert stats["rounds"] == report.runs
 
 
+def test_its_details_say_where_the_time_goes(tmp_path: Path, reports: dict[str, Report]) -> None:
+    """Each call has its counts, its stages and the rest."""
+    report = reports["call"]
+    pytest_format.write_pytest_benchmark(report, tmp_path / "out.json")
+    document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    found = {each["name"]: each["extra_info"] for each in document["benchmarks"]}
+    for path in report.paths:
+        for label, call in path.calls.items():
+            details = found[f"{label}[{path.call_path}]"]
+            assert {stage: split["mean"] for stage, split in details["stages"].items()} == {
+                stage: split.mean for stage, split in call.stages.items()
+            }
+            assert (details["count"], details["again"], details["shortcuts"], details["rest"]) == (
+                *(call.count, call.again, call.shortcuts),
+                call.rest,
+            )
+
+
 def test_a_picture_names_what_it_shows(tmp_path: Path, reports: dict[str, Report]) -> None:
     """An SVG has text that is text: each host function, each call path, each stage, and the measured times."""
     report = reports["call"]

@@ -26,7 +26,15 @@ def results(monkeypatch: pytest.MonkeyPatch) -> list[GuestResult]:
 
 @pytest.mark.parametrize("call_path", available_call_paths())
 @pytest.mark.parametrize(
-    "shape", [Shape(), Shape(50, 590), Shape(0, 1), Shape(2_000_000, 1_400_000), Shape(50, 590, again=True)]
+    "shape",
+    [
+        Shape(),
+        Shape(50, 590),
+        Shape(0, 1),
+        Shape(2_000_000, 1_400_000),
+        Shape(50, 590, "shortcut"),
+        Shape(50, 590, "again"),
+    ],
 )
 def test_calls_carry_what_they_should(results: list[GuestResult], call_path: str, shape: Shape) -> None:
     """A busy run makes its calls, each with the bytes of the shape; the run it is compared with makes none."""

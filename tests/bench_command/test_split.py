@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from rotifer_host import contract
-from rotifer_host.bench import STAGES, CallReport, PathReport, Report
+from rotifer_host.agent.memory_calls import memory_functions
+from rotifer_host.bench import STAGES, CallReport, PathReport, Report, measurement, summary
+from rotifer_host.bench.runner import Observed
 from rotifer_host.sandbox import available_call_paths
 
 HAPPENING = {
@@ -14,6 +18,13 @@ HAPPENING = {
     "queryMemory": {"boundary", "decode", "rules", "store"},
     "deleteMemory": {"boundary", "decode", "rules", "store", "audit", "sync"},
 }
+SHORTCUTS = {function.label for function in memory_functions() if function.shortcut is not None}
+"""What has one: nothing where there was no C compiler."""
+BY_SHORTCUT = {
+    "readMemory": {"boundary", "shortcut"},
+    "writeMemory": {"boundary", "store", "audit", "sync", "shortcut"},
+}
+NOT_BY_SHORTCUT = {"decode", "rules", "render"}
 NEVER = {
     "readMemory": {"audit", "sync"},
     "writeMemory": {"again"},
@@ -29,13 +40,21 @@ def path(request: pytest.FixtureRequest, reports: dict[str, Report]) -> PathRepo
     return found
 
 
+def has_shortcut(path: PathReport, label: str) -> bool:
+    """Tell whether ordinary calls of a function are answered by its shortcut on a call path."""
+    return path.call_path == "native" and label in SHORTCUTS
+
+
 @pytest.mark.parametrize("label", HAPPENING)
 def test_each_stage_is_seen_where_it_happens(path: PathReport, label: str) -> None:
     """A stage that a call goes through has taken time, one that it cannot go through has not."""
+    by_shortcut = has_shortcut(path, label)
+    happening = BY_SHORTCUT[label] if by_shortcut else HAPPENING[label]
+    never = NEVER[label] | (NOT_BY_SHORTCUT if by_shortcut else {"shortcut"})
     stages = path.calls[label].stages
     assert tuple(stages) == STAGES
-    assert {stage for stage, split in stages.items() if split.mean > 0} >= HAPPENING[label]
-    assert {stage for stage in NEVER[label] if stages[stage].mean} == set()
+    assert {stage for stage, split in stages.items() if split.mean > 0} >= happening
+    assert {stage for stage in never if stages[stage].mean} == set()
 
 
 @pytest.mark.parametrize("label", HAPPENING)
@@ -70,6 +89,47 @@ def test_repeated_answers_have_a_stage_of_their_own(path: PathReport) -> None:
     assert (read.stages["again"].mean > 0) == (read.again > 0)
 
 
+@pytest.mark.parametrize("label", HAPPENING)
+def test_calls_answered_by_a_shortcut_are_counted(path: PathReport, label: str) -> None:
+    """Every call that may be is answered by the shortcut, but for what is refused before it or was answered already."""
+    call = path.calls[label]
+    refused_before = 1 if label == "readMemory" else 0
+    assert call.shortcuts == (call.count - refused_before - call.again if has_shortcut(path, label) else 0)
+
+
+def test_split_runs_are_answered_as_bare_runs_are(
+    measured: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On every call path timing the seams leaves to the handler what bare runs leave to it, and nothing else."""
+    seen: dict[str, set[tuple[int, int]]] = {}
+
+    class Watched(summary.Sampled):
+        def add_bare(self, observed: Observed) -> None:
+            self.note(observed)
+            super().add_bare(observed)
+
+        def add_split(self, observed: Observed) -> None:
+            self.note(observed)
+            super().add_split(observed)
+
+        def note(self, observed: Observed) -> None:
+            for label, stats in observed.calls.items():
+                seen.setdefault(f"{self.call_path} {label}", set()).add((stats.count, stats.shortcuts))
+
+    monkeypatch.setattr(measurement, "Sampled", Watched)
+    measured("every", call_paths=available_call_paths())
+    assert {each: len(figures) for each, figures in seen.items() if len(figures) != 1} == {}
+    assert len(seen) == len(available_call_paths()) * len(HAPPENING)
+
+
+def test_a_refusal_by_the_shortcut_is_no_repeated_answer(measured: Callable[..., Report]) -> None:
+    """A response that does not fit is an error of that call, on the call path that the shortcut answers too."""
+    for path in measured("cramped", call_paths=available_call_paths()).paths:
+        read = path.calls["readMemory"]
+        assert (read.count, read.errors, read.again) == (2, {str(contract.BUFFER_TOO_SMALL): 1}, 0)
+        assert read.shortcuts == (2 if has_shortcut(path, "readMemory") else 0)
+
+
 def test_percentiles_are_in_order(path: PathReport) -> None:
     """Half of the calls take no longer than nine tenths, and those no longer than ninety-nine hundredths."""
     for call in path.calls.values():
@@ -82,6 +142,11 @@ def test_durability_run_waits_for_the_disk_at_the_end(reports: dict[str, Report]
     for path in reports["run"].paths:
         assert [label for label, call in path.calls.items() if call.stages["sync"].mean] == []
         assert path.end["sync"] > 0
+
+
+def test_durability_call_leaves_nothing_for_the_end(reports: dict[str, Report]) -> None:
+    """What calls wait for, how long their responses stay right included, is none of what a run saves at its end."""
+    assert [path.end for path in reports["call"].paths if path.end] == []
 
 
 def test_every_call_path_is_measured_fastest_first(reports: dict[str, Report]) -> None:

@@ -20,7 +20,8 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spent(recorder: Recorder) -> dict[str, float]:
     """Return the stages of the one call that was recorded."""
-    (nanos,) = recorder.calls["path", "call"].handled
+    (record,) = recorder.calls["path", "call"].handled
+    nanos = record.corrected(recorder.overhead)
     return {stage: value for stage, value in zip(HANDLER_STAGES, nanos, strict=True) if value}
 
 
@@ -58,6 +59,17 @@ def test_the_cost_of_timing_is_subtracted_where_it_falls() -> None:
     store = recorder.timed("store", lambda: None)
     recorder.handler("path", "call", lambda: (store(), store()))()
     assert spent(recorder) == {"rules": 3 - 0.25 - 2 * 0.5, "store": 2 * (1 - 0.25)}
+
+
+@pytest.mark.usefixtures("ticks")
+def test_how_long_a_response_stays_right_is_asked_within_its_call() -> None:
+    """What is asked after the handler is a part of the call it answered, and lies not outside of calls."""
+    recorder = Recorder()
+    store = recorder.timed("store", lambda: None)
+    recorder.handler("path", "call", lambda: None)()
+    assert recorder.unchanged_until("path", "call", lambda _run: store())(None) is None
+    assert spent(recorder) == {"rules": 1 + 2, "store": 1}
+    assert set(recorder.outside()) == {0.0}
 
 
 def test_what_lies_outside_of_calls_is_kept_apart() -> None:

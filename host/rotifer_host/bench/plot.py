@@ -21,8 +21,11 @@ FORMATS: Final = (".svg", ".png")
 _COLOURS: Final = dict(
     zip(
         (*STAGES, "rest"),
-        # distinguishable for colour-blind readers too: Okabe and Ito's palette, then greys
-        ("#0072b2", "#56b4e9", "#cc79a7", "#009e73", "#f0e442", "#e69f00", "#d55e00", "#8c564b", "#999999", "#dddddd"),
+        # distinguishable for colour-blind readers too: Okabe and Ito's palette, brown and wine, then greys
+        (
+            *("#0072b2", "#56b4e9", "#cc79a7", "#009e73", "#f0e442", "#e69f00", "#d55e00"),
+            *("#8c564b", "#882255", "#999999", "#dddddd"),
+        ),
         strict=True,
     )
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from time import perf_counter_ns
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from rotifer_host import contract
 from rotifer_host.errors import ModuleError
@@ -21,7 +21,12 @@ from rotifer_host.sandbox import (
     assemble,
 )
 
-__all__ = ["Crossing", "Probe", "Sample", "Shape"]
+try:
+    from rotifer_host.bench._shortcuts import fill
+except ImportError:  # not built: there was no C compiler, and no function has a shortcut
+    fill = None
+
+__all__ = ["Crossing", "Probe", "Sample", "Shape", "Way"]
 
 _MODULE: Final = "rotifer.ext.bench"
 _SAMPLE_NANOS: Final = 200_000
@@ -36,12 +41,16 @@ _LIMITS: Final = Limits(fuel=1 << 60, memory_bytes=contract.GIB, deadline_ms=600
 _FOR_EVER: Final = 1 << 40
 
 
+Way = Literal["handler", "shortcut", "again"]
+"""What answers a call: the function's handler, its shortcut, or nobody, since the response is one given before."""
+
+
 class Shape(NamedTuple):
-    """What a call carries, in bytes; `again` when its response is one given before."""
+    """What a call carries, in bytes, and what answers it."""
 
     request: int = 0
     response: int = 0
-    again: bool = False
+    way: Way = "handler"
 
 
 class Sample(NamedTuple):
@@ -74,13 +83,14 @@ class Crossing(NamedTuple):
 
 
 class Probe:
-    """Times the way to a handler that does nothing and back, on one call path."""
+    """Times the way to a handler or a shortcut that does nothing and back, on one call path."""
 
     def __init__(self, call_path: str) -> None:
         self._response = b""
         functions = HostFunctions(
             (
-                ExchangeFunction(_MODULE, "probe", _let_in, self._answer),
+                ExchangeFunction(_MODULE, "handler", _let_in, self._answer),
+                ExchangeFunction(_MODULE, "shortcut", _let_in, self._answer, shortcut=fill),
                 ExchangeFunction(_MODULE, "again", _let_in, self._answer, _unchanged_for_ever),
             )
         )
@@ -133,11 +143,10 @@ class Probe:
         return self._response
 
     def _guest(self, shape: Shape, calls: int) -> Module:
-        name = "again" if shape.again else "probe"
         out = _REQUEST_AT + shape.request
         pages = -(-(out + shape.response) // _PAGE)
         text = f"""(module
-          (import "{_MODULE}" "{name}" (func $call (param i32 i32 i32 i32) (result i32)))
+          (import "{_MODULE}" "{shape.way}" (func $call (param i32 i32 i32 i32) (result i32)))
           (memory (export "memory") {pages})
           (data (i32.const 8) "\\"done\\"\\00\\"wrong\\"")
           (func (export "express") (param i32 i32) (result i32) (local $left i32)

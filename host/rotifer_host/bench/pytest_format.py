@@ -66,7 +66,8 @@ def _details(path: PathReport, what: str) -> dict[str, Any]:
         return {"fuel": path.fuel}
     call = path.calls[what]
     details: dict[str, Any] = msgspec.to_builtins(call)
-    return {name: details[name] for name in ("count", "bytesIn", "bytesOut", "fuel", "stages", "rest")}
+    shown = ("count", "again", "shortcuts", "bytesIn", "bytesOut", "fuel", "stages", "rest")
+    return {name: details[name] for name in shown}
 
 
 def _stats(seconds: list[float]) -> dict[str, Any]:

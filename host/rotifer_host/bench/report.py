@@ -64,15 +64,17 @@ class Split(msgspec.Struct, frozen=True):
     mean: float
     """Its share in the average call: the median over runs of its time divided by all calls."""
     calls: Percentiles | None
-    """Of the calls that reached the handler; None where no call is timed on its own."""
+    """Of the calls that the handler or the shortcut answered; None where no call is timed on its own."""
 
 
-class CallReport(msgspec.Struct, frozen=True, rename="camel"):
+class CallReport(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """All calls of one host function on one call path; counts are of one run, the median one."""
 
     count: int
     again: int
     """Calls answered by a response given before, without asking the handler."""
+    shortcuts: int = 0
+    """Calls answered in C by the function's shortcut, in the handler's place; measurements before them have none."""
     errors: dict[str, int]
     """How often each negative result was returned."""
     bytes_in: float
@@ -86,7 +88,7 @@ class CallReport(msgspec.Struct, frozen=True, rename="camel"):
     each_run: list[float]
     """The same, run by run."""
     percentiles: Percentiles | None
-    """Of single calls: the handler's time in split runs, and the way to it and back."""
+    """Of single calls: the handler's or shortcut's time in split runs, and the way to it and back."""
     stages: dict[str, Split]
     rest: float
     """`micros.median` less the means of all stages: what is not explained, less than zero where too much is."""

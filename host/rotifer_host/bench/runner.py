@@ -21,6 +21,7 @@ from rotifer_host.project import module_cache_dir
 from rotifer_host.sandbox import (
     CallStats,
     Deadline,
+    ExchangeFunction,
     GuestResult,
     HostFunctions,
     Module,
@@ -87,9 +88,7 @@ class Runner:
             raise UsageError(message, help="genes that run at the same time do not share one transaction")
         calls = (*memory_functions(), *module_functions(granted_modules(record)))
         if recorder is not None:
-            calls = tuple(
-                replace(each, handler=recorder.handler(call_path, each.label, each.handler)) for each in calls
-            )
+            calls = tuple(_recorded(each, recorder, call_path) for each in calls)
         functions = HostFunctions(core_functions(), wasi_functions(), calls)
         self._sandbox = _WatchedSandbox(functions, call_path=call_path)
         self._genes = load_genes(self._sandbox, genes, granted=tuple(record.grants), agent=record.name)
@@ -159,6 +158,19 @@ class Runner:
         )
 
 
+def _recorded(function: ExchangeFunction, recorder: Recorder, call_path: str) -> ExchangeFunction:
+    """Return a host function each call of which is recorded, answered by what answers it in bare runs."""
+    which = call_path, function.label
+    until = function.unchanged_until
+    shortcut = function.shortcut if call_path == "native" else None  # no other path can use it
+    return replace(
+        function,
+        handler=recorder.handler(*which, function.handler),
+        unchanged_until=None if until is None else recorder.unchanged_until(*which, until),
+        shortcut=None if shortcut is None else recorder.shortcut(*which, shortcut),
+    )
+
+
 def _together(results: Sequence[GuestResult]) -> dict[str, CallStats]:
     calls: dict[str, CallStats] = {}
     for result in results:
@@ -168,6 +180,7 @@ def _together(results: Sequence[GuestResult]) -> dict[str, CallStats]:
             both.bytes_in += stats.bytes_in
             both.bytes_out += stats.bytes_out
             both.seconds += stats.seconds
+            both.shortcuts += stats.shortcuts
             for code, times in stats.errors.items():
                 both.errors[code] = both.errors.get(code, 0) + times
     return calls

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, Final
 
-__all__ = ["HANDLER_STAGES", "STAGES", "Calls", "Overhead", "Recorder", "calibrate"]
+__all__ = ["HANDLER_STAGES", "STAGES", "Calls", "Overhead", "Record", "Recorder", "calibrate"]
 
-STAGES: Final = ("boundary", "copy", "decode", "rules", "store", "audit", "sync", "render", "again")
+STAGES: Final = ("boundary", "copy", "decode", "rules", "store", "audit", "sync", "render", "shortcut", "again")
 """Where the time of a host call goes.
 
 | stage      | what                                                                             |
@@ -27,15 +27,18 @@ STAGES: Final = ("boundary", "copy", "decode", "rules", "store", "audit", "sync"
 | `audit`    | the audit line (and the telemetry event of a refusal), but for its sync          |
 | `sync`     | waiting for the disk: the audit log's flush, and the commit                      |
 | `render`   | an entry as JSON                                                                 |
+| `shortcut` | what is answered in C, by the function's shortcut in the place of the handler:   |
+|            | rules, store, audit line and all else that has no seam of its own there          |
 | `again`    | calls answered by a response given before, without asking the handler            |
 """
 
 HANDLER_STAGES: Final = STAGES[2:-1]
-"""Those behind the handler, which split runs time."""
+"""Those behind the way in, which split runs time."""
 
 _TIMED: Final = ("outside", *HANDLER_STAGES)
 _OUTSIDE: Final = 0
 _RULES: Final = _TIMED.index("rules")
+_SHORTCUT: Final = _TIMED.index("shortcut")
 _CALIBRATION_CALLS: Final = 2_000
 _CALIBRATION_ROUNDS: Final = 9
 
@@ -53,17 +56,19 @@ class Overhead:
 class Calls:
     """What the present split run has seen of one host function."""
 
-    __slots__ = ("handled", "refused")
+    __slots__ = ("handled", "refused", "shortcuts")
 
     def __init__(self) -> None:
-        self.handled: list[tuple[float, ...]] = []
-        """Of each call that reached the handler, the nanoseconds in each of `HANDLER_STAGES`."""
+        self.handled: list[Record] = []
+        """Those that reached the handler."""
+        self.shortcuts: list[Record] = []
+        """Those that the shortcut answered."""
         self.refused = 0
-        """How many of them the handler refused."""
+        """How many of them were refused."""
 
 
-class _Record:
-    """One host call, or all that lies outside of any."""
+class Record:
+    """One host call, or all that lies outside of any, as it was timed: what timing cost is taken off later."""
 
     __slots__ = ("around", "inside", "nanos")
 
@@ -87,8 +92,9 @@ class Recorder:
     def __init__(self, overhead: Overhead | None = None) -> None:
         self.overhead = Overhead() if overhead is None else overhead
         self.calls: dict[tuple[str, str], Calls] = {}
-        self._outside = _Record()
+        self._outside = Record()
         self._record = self._outside
+        self._attempt: Record | None = None
         self._stack = [_OUTSIDE]
         self._since = perf_counter_ns()
 
@@ -96,8 +102,9 @@ class Recorder:
         """Start a run: nothing is known of it yet."""
         for calls in self.calls.values():
             calls.handled.clear()
+            calls.shortcuts.clear()
             calls.refused = 0
-        self._outside = self._record = _Record()
+        self._outside = self._record = Record()
         self._stack = [_OUTSIDE]
 
     def outside(self) -> tuple[float, ...]:
@@ -123,7 +130,8 @@ class Recorder:
         calls = self.calls.setdefault((call_path, label), Calls())
 
         def call(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - the same
-            self._record = record = _Record()
+            self._record = record = self._attempt or Record()
+            self._attempt = None
             self._enter(_RULES)
             try:
                 return function(*arguments, **named)
@@ -133,10 +141,52 @@ class Recorder:
             finally:
                 self._leave()
                 self._record = self._outside
-                calls.handled.append(record.corrected(self.overhead))
+                calls.handled.append(record)
                 self._since = perf_counter_ns()
 
         return call
+
+    def unchanged_until(self, call_path: str, label: str, function: Callable[[Any], int | None]) -> Callable[..., Any]:
+        """Return what says how long a response may be given again, which is a part of the call it is asked after."""
+        handled = self.calls.setdefault((call_path, label), Calls()).handled
+
+        def call(run: object) -> int | None:
+            self._record = handled[-1]
+            self._enter(_RULES)
+            try:
+                return function(run)
+            finally:
+                self._leave()
+                self._record = self._outside
+                self._since = perf_counter_ns()
+
+        return call
+
+    def shortcut(self, call_path: str, label: str, shortcut: object) -> object:
+        """Return the shortcut of a host function, each call of which is recorded on its own.
+
+        What it spends on a request that it leaves to the handler is a part of the handler's call.
+        """
+        from rotifer_host.bench import _shortcuts  # noqa: PLC0415 - built only where shortcuts are
+
+        calls = self.calls.setdefault((call_path, label), Calls())
+
+        def enter() -> None:
+            self._attempt = None
+            self._record = Record()
+            self._enter(_SHORTCUT)
+
+        def leave(answered: bool | None) -> None:  # noqa: FBT001 - called from C
+            self._leave()
+            record, self._record = self._record, self._outside
+            if answered is None:
+                self._attempt = record
+            else:
+                calls.shortcuts.append(record)
+                calls.refused += not answered
+            self._since = perf_counter_ns()
+
+        return _shortcuts.timed(shortcut, enter, leave)
 
     def _enter(self, at: int) -> None:
         now = perf_counter_ns()
@@ -202,7 +252,7 @@ def _calibration_round() -> Overhead:
 
     loop, bare = _nanos(empty_loop), _nanos(bare_loop)
     recorder.handler("", "calibration", timed_loop)()
-    spent = dict(zip(HANDLER_STAGES, recorder.calls["", "calibration"].handled[0], strict=True))
+    spent = dict(zip(HANDLER_STAGES, recorder.calls["", "calibration"].handled[0].corrected(Overhead()), strict=True))
     return Overhead(
         max(0.0, spent["store"] - (bare - loop)) / _CALIBRATION_CALLS,
         max(0.0, spent["rules"] - loop) / _CALIBRATION_CALLS,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import statistics
 from array import array
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from rotifer_host import contract
-from rotifer_host.bench.probe import Crossing, Sample, Shape
+from rotifer_host.bench.probe import Crossing, Sample, Shape, Way
 from rotifer_host.bench.report import CallReport, PathReport, Percentiles, Split, Spread
 from rotifer_host.bench.stages import HANDLER_STAGES, STAGES, Recorder
 
@@ -23,6 +24,8 @@ _NANOS: Final = 1e9
 _MICRO: Final = 1000
 """Nanoseconds."""
 _DIGITS: Final = 4
+_TIMED: Final[tuple[Way, ...]] = ("handler", "shortcut")
+"""The ways to answer a call that split runs time."""
 
 
 class _Kind:
@@ -34,10 +37,15 @@ class _Kind:
         self.bare: list[CallStats] = []
         self.counts: list[int] = []
         self.again: list[int] = []
+        self.shortcuts: list[int] = []
         self.means: list[list[float]] = []
         """Of each split run, the nanoseconds of the average call in each of `HANDLER_STAGES`."""
-        self.samples = [array("d") for _ in HANDLER_STAGES]
-        """Of single calls, the first 100,000."""
+        self.samples: dict[Way, list[array[float]]] = {way: [array("d") for _ in HANDLER_STAGES] for way in _TIMED}
+        """Of single calls, the first 100,000 that were answered in each way."""
+
+    def share(self, times: list[int]) -> float:
+        """Return what part of a run's calls `times` of each split run are."""
+        return statistics.median(some / count for some, count in zip(times, self.counts, strict=True))
 
 
 class Sampled:
@@ -71,20 +79,26 @@ class Sampled:
             kind = self._kind(label, stats)
             refused_before = sum(stats.errors.values()) - seen.refused
             kind.counts.append(stats.count)
-            kind.again.append(max(0, stats.count - len(seen.handled) - refused_before))
-            stages = list(zip(*seen.handled, strict=True)) or [()] * len(HANDLER_STAGES)
-            kind.means.append([sum(nanos) / stats.count for nanos in stages])
-            room = _MOST_SAMPLES - len(kind.samples[0])
-            for samples, nanos in zip(kind.samples, stages, strict=True):
-                samples.extend(nanos[:room])
+            kind.again.append(max(0, stats.count - len(seen.handled) - len(seen.shortcuts) - refused_before))
+            kind.shortcuts.append(len(seen.shortcuts))
+            spent = [0.0] * len(HANDLER_STAGES)
+            for way, records in zip(_TIMED, (seen.handled, seen.shortcuts), strict=True):
+                timed = [record.corrected(self._recorder.overhead) for record in records]
+                room = _MOST_SAMPLES - len(kind.samples[way][0])
+                for at, nanos in enumerate(zip(*timed, strict=True)):
+                    spent[at] += sum(nanos)
+                    kind.samples[way][at].extend(nanos[:room])
+            kind.means.append([nanos / stats.count for nanos in spent])
 
     def shapes(self) -> set[Shape]:
-        """Return the shapes of calls to probe: an empty one, and that of each kind."""
+        """Return the shapes of calls to probe: an empty one, and that of each kind, for each way they were answered."""
         shapes = {Shape()}
         for kind in self.kinds.values():
             shapes.add(kind.shape)
             if any(kind.again):
-                shapes.add(kind.shape._replace(again=True))
+                shapes.add(kind.shape._replace(way="again"))
+            if any(kind.shortcuts):
+                shapes |= {Shape(way="shortcut"), kind.shape._replace(way="shortcut")}
         return shapes
 
     def _kind(self, label: str, stats: CallStats) -> _Kind:
@@ -110,15 +124,25 @@ def summarise(sampled: Sampled) -> PathReport:
 
 def _call_report(sampled: Sampled, kind: _Kind) -> CallReport:
     crossings = {shape: Crossing.of(samples) for shape, samples in sampled.probed.items()}
-    boundary = crossings[Shape()].whole
-    copy = max(0.0, crossings[kind.shape].whole - boundary)
     unseen = crossings[kind.shape].unseen
-    share = statistics.median(again / count for again, count in zip(kind.again, kind.counts, strict=True))
-    again = crossings[kind.shape._replace(again=True)].whole if any(kind.again) else 0.0
+    again = crossings[kind.shape._replace(way="again")].whole if any(kind.again) else 0.0
+    shares: dict[Way, float] = {"shortcut": kind.share(kind.shortcuts), "again": kind.share(kind.again)}
+    shares["handler"] = 1 - shares["shortcut"] - shares["again"]
     means = dict(zip(HANDLER_STAGES, map(statistics.median, zip(*kind.means, strict=True)), strict=True))
-    means |= {"boundary": (1 - share) * boundary, "copy": (1 - share) * copy, "again": share * again}
-    singles = dict(zip(HANDLER_STAGES, kind.samples, strict=True))
-    stages = {stage: _split(means[stage], singles.get(stage)) for stage in STAGES}
+    means |= {"boundary": 0.0, "copy": 0.0, "again": shares["again"] * again}
+    singles = [again] * min(sum(kind.again), _MOST_SAMPLES)
+    for way, samples in kind.samples.items():
+        crossing = crossings.get(kind.shape._replace(way=way))
+        if crossing is not None:
+            boundary = crossings[Shape(way=way)].whole
+            copy = max(0.0, crossing.whole - boundary)
+            means["boundary"] += shares[way] * boundary
+            means["copy"] += shares[way] * copy
+            singles += [boundary + copy + sum(each) for each in zip(*samples, strict=True)]
+    timed = dict(zip(HANDLER_STAGES, map(list, map(chain, *kind.samples.values())), strict=True))
+    stages = {
+        stage: Split(round(means[stage] / _MICRO, _DIGITS), _percentiles(timed.get(stage, []))) for stage in STAGES
+    }
     per_run = [stats.seconds / stats.count * _NANOS + unseen for stats in kind.bare]
     each_run = [round(nanos / _MICRO, _DIGITS) for nanos in (per_run if len(per_run) > 1 else per_run * 2)]
     micros = Spread.of(each_run)
@@ -130,25 +154,18 @@ def _call_report(sampled: Sampled, kind: _Kind) -> CallReport:
     return CallReport(
         count=middle.count,
         again=round(statistics.median(kind.again)),
+        shortcuts=middle.shortcuts,
         errors={str(result): times for result, times in sorted(middle.errors.items(), reverse=True)},
         bytes_in=round(bytes_in, 1),
         bytes_out=round(bytes_out, 1),
         fuel=round(contract.CALL_BASE_FUEL + contract.CALL_FUEL_PER_BYTE * (bytes_in + bytes_out), 1),
         micros=micros,
         each_run=each_run,
-        percentiles=_percentiles(
-            [boundary + copy + sum(each) for each in zip(*kind.samples, strict=True)], kind, again
-        ),
+        percentiles=_percentiles(singles),
         stages=stages,
         rest=round(micros.median - sum(split.mean for split in stages.values()), _DIGITS),
     )
 
 
-def _percentiles(handled: list[float], kind: _Kind, again: float) -> Percentiles | None:
-    singles = handled + [again] * min(sum(kind.again), _MOST_SAMPLES)
-    return Percentiles.of([nanos / _MICRO for nanos in singles]) if singles else None
-
-
-def _split(mean: float, singles: Sequence[float] | None) -> Split:
-    calls = Percentiles.of([nanos / _MICRO for nanos in singles]) if singles else None
-    return Split(round(mean / _MICRO, _DIGITS), calls)
+def _percentiles(nanos: Sequence[float]) -> Percentiles | None:
+    return Percentiles.of([each / _MICRO for each in nanos]) if nanos else None

@@ -20,6 +20,7 @@ _MEMORY: Final = {
 }
 _WIDE: Final = 100
 _SAME: Final = "not different"
+_SHORTCUT: Final = "a shortcut answers in C: one part, where a handler decodes, applies the rules, looks up and renders"
 
 
 def show_report(report: Report) -> None:
@@ -54,7 +55,10 @@ def show_report(report: Report) -> None:
         return
     print_text("")
     _show_calls(calls)
-    print_text("\nwhere the average call's time goes; the rest is what the parts do not explain\n")
+    print_text("\nwhere the average call's time goes; the rest is what the parts do not explain")
+    if any(call.shortcuts for _, _, call in calls):
+        print_text(_SHORTCUT)
+    print_text("")
     _show_stages(calls)
     _show_side_by_side(report)
 
@@ -94,6 +98,7 @@ def _show_calls(calls: list[tuple[str, PathReport, CallReport]]) -> None:
             "path",
             "calls>",
             "again>",
+            "shortcut>",
             "errors",
             "in>",
             "out>",
@@ -110,6 +115,7 @@ def _show_calls(calls: list[tuple[str, PathReport, CallReport]]) -> None:
                 path.call_path,
                 f"{call.count:,}",
                 f"{call.again:,}",
+                f"{call.shortcuts:,}",
                 ", ".join(f"{result} ({times:,})" for result, times in call.errors.items()) or "-",
                 format_size(round(call.bytes_in)),
                 format_size(round(call.bytes_out)),
