@@ -42,12 +42,53 @@ bool bool_attribute(PyObject *object, PyObject *name, bool *into) {
 
 /* ---------------------------------------------------------------- who asks, and when */
 
+static bool take_attribute(PyObject *object, PyObject *name, PyObject **into) {
+    return (*into = PyObject_GetAttr(object, name)) != NULL;
+}
+
+/* Take what ordinary requests need of a memory. */
+static bool take_parts(Ordinary *self, PyObject *memory) {
+    PyObject *trail = NULL, *agent_id = NULL, *limit = NULL, *quota = NULL;
+    Py_ssize_t length;
+    const char *text = NULL;
+    const bool taken = take_attribute(memory, names._readers, &self->readers) && take_attribute(memory, names._clock, &self->clock) &&
+                       take_attribute(memory, names._trail, &trail) && take_attribute(trail, names.members, &self->members) &&
+                       take_attribute(memory, names._quota, &quota) && int_of(quota, &self->quota) &&
+                       (limit = PyObject_CallOneArg(python_entry_limit, quota)) != NULL && int_of(limit, &self->entry_limit) &&
+                       take_attribute(memory, names._agent_id, &agent_id) && (text = PyUnicode_AsUTF8AndSize(agent_id, &length)) != NULL &&
+                       (self->prefix = PyBytes_FromStringAndSize(text, length + 1)) != NULL; /* the NUL after it too */
+    if (taken && (PyObject *)Py_TYPE(self->clock) == system_clock_type) Py_SETREF(self->clock, Py_NewRef(Py_None));
+    Py_XDECREF(trail);
+    Py_XDECREF(agent_id);
+    Py_XDECREF(limit);
+    Py_XDECREF(quota);
+    return taken;
+}
+
+/* Make what answers ordinary requests for a memory; False when none of them can be ordinary. */
+static PyObject *make_ordinary(PyObject *memory) {
+    PyObject *policy = NULL, *days = NULL, *made = NULL;
+    Ordinary *self = PyObject_New(Ordinary, &OrdinaryType);
+    if (self == NULL) return NULL;
+    memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
+    if (take_attribute(memory, names._changes, &self->changes) && take_attribute(self->changes, names._store, &self->store) &&
+        take_attribute(memory, names._policy, &policy) && take_attribute(policy, names.maxRetentionDays, &days)) {
+        if (days != Py_None || (PyObject *)Py_TYPE(self->store) != lmdb_store_type) made = Py_NewRef(Py_False);
+        else if (take_parts(self, memory)) made = Py_NewRef(self);
+    }
+    Py_XDECREF(policy);
+    Py_XDECREF(days);
+    Py_DECREF(self);
+    return made;
+}
+
 static PyObject *ordinary_of_memory(PyObject *memory) {
     if ((PyObject *)Py_TYPE(memory) != agent_memory_type) return NULL;
     PyObject *ordinary = PyObject_GetAttr(memory, names.ordinary);
     if (ordinary == Py_None) {
         Py_DECREF(ordinary);
-        ordinary = PyObject_CallOneArg(python_make, memory);
+        ordinary = make_ordinary(memory);
+        if (ordinary != NULL && PyObject_SetAttr(memory, names.ordinary, ordinary) < 0) Py_CLEAR(ordinary);
     }
     if (ordinary != NULL && !Py_IS_TYPE(ordinary, &OrdinaryType)) Py_CLEAR(ordinary);
     return ordinary;

@@ -6,9 +6,9 @@
 
 /* The attributes and methods of Python objects that are used here. */
 #define NAMES(N)                                                                                                     \
-    N(__exit__) N(_chain) N(_changed) N(_durable) N(_environment) N(_failure) N(_firsts) N(_has_followers) N(_held) N(_last)         \
-    N(_totals) N(_txn) N(_waiting) N(abort) N(announce_lines) N(begin) N(categories) N(change) N(committed)          \
-    N(delete) N(digest) N(end) N(env) N(first_own) N(get) N(halfway) N(id) N(now_ms) N(number)      \
+    N(__exit__) N(_chain) N(_changed) N(_agent_id) N(_clock) N(_durable) N(_environment) N(_failure) N(_firsts) N(_has_followers) N(_held) N(_last)         \
+    N(_changes) N(_policy) N(_quota) N(_readers) N(_store) N(_totals) N(_trail) N(_txn) N(_waiting) N(abort) N(announce_lines) N(begin) N(categories) N(change) N(committed)          \
+    N(delete) N(digest) N(end) N(env) N(first_own) N(get) N(halfway) N(id) N(maxRetentionDays) N(members) N(now_ms) N(number)      \
     N(operation) N(ordinary) N(process) N(put) N(readings) N(sequence)
 
 typedef struct {
@@ -19,12 +19,12 @@ typedef struct {
 extern names_t names;
 
 /* What is said in Python, once: `memory/ordinary.py`. */
-extern PyObject *agent_memory_type, *lmdb_error, *sha256, *tally_type, *totals_type;
-extern PyObject *python_make;  /* (memory) -> Ordinary or False, which the memory holds from then on */
-extern PyObject *python_go_on; /* (run, request, out_cap, operation, now_ms) -> response */
-extern PyObject *nothing;      /* what a change remembers of the entry looked at last, when it remembers none */
-extern PyObject *empty;        /* no bytes */
-extern PyObject *with_buffers; /* the names of the keywords of `begin` */
+extern PyObject *agent_memory_type, *lmdb_store_type, *system_clock_type, *lmdb_error, *sha256, *tally_type, *totals_type;
+extern PyObject *python_entry_limit; /* (quota) -> how many entries it admits */
+extern PyObject *python_go_on;       /* (run, request, out_cap, operation, now_ms) -> response */
+extern PyObject *nothing;            /* what a change remembers of the entry looked at last, when it remembers none */
+extern PyObject *empty;              /* no bytes */
+extern PyObject *with_buffers;       /* the names of the keywords of `begin` */
 extern Py_ssize_t most_waiting_lines;
 extern record_t default_record; /* with the access policy of an entry that is given none */
 

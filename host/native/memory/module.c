@@ -7,28 +7,10 @@ Py_ssize_t longest_key, largest_value, cut_key, most_waiting_lines;
 uint8_t format_version;
 int64_t last_ms;
 record_t default_record;
-PyObject *agent_memory_type, *lmdb_error, *sha256, *tally_type, *totals_type, *python_make, *python_go_on, *nothing, *empty, *with_buffers;
+PyObject *agent_memory_type, *lmdb_store_type, *system_clock_type, *lmdb_error, *sha256, *tally_type, *totals_type;
+PyObject *python_entry_limit, *python_go_on, *nothing, *empty, *with_buffers;
 
 /* ---------------------------------------------------------------- Ordinary */
-
-static int ordinary_init(Ordinary *self, PyObject *arguments, PyObject *keywords) {
-    (void)keywords;
-    PyObject *changes, *readers, *store, *clock, *members;
-    const char *agent_id;
-    Py_ssize_t length;
-    long long quota, entry_limit;
-    if (!PyArg_ParseTuple(arguments, "OOOOOs#LL", &changes, &readers, &store, &clock, &members, &agent_id, &length, &quota, &entry_limit) ||
-        (self->prefix = PyBytes_FromStringAndSize(agent_id, length + 1)) == NULL) /* the NUL after it too */
-        return -1;
-    self->changes = Py_NewRef(changes);
-    self->readers = Py_NewRef(readers);
-    self->store = Py_NewRef(store);
-    self->clock = Py_NewRef(clock);
-    self->members = Py_NewRef(members);
-    self->quota = quota;
-    self->entry_limit = entry_limit;
-    return 0;
-}
 
 static void ordinary_free(Ordinary *self) {
     Py_XDECREF(self->changes);
@@ -40,15 +22,13 @@ static void ordinary_free(Ordinary *self) {
     Py_XDECREF(self->caller);
     Py_XDECREF(self->known_members[0]);
     Py_XDECREF(self->known_members[1]);
-    Py_TYPE(self)->tp_free(self);
+    PyObject_Free(self);
 }
 
 PyTypeObject OrdinaryType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rotifer_host.memory._ordinary.Ordinary",
     .tp_basicsize = sizeof(Ordinary),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = PyType_GenericNew,
-    .tp_init = (initproc)ordinary_init,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_dealloc = (destructor)ordinary_free,
     .tp_doc = "One agent's memory for one run, as far as ordinary requests need it.",
 };
@@ -70,7 +50,7 @@ static bool take_names(void) {
 
 static PyObject *bind(PyObject *module, PyObject *arguments, PyObject *keywords) {
     (void)module;
-    static char *keys[] = {"memory", "make", "error", "sha256", "tally", "totals", "go_on", "nothing", "categories", "scopes", "share_policies",
+    static char *keys[] = {"memory", "store", "system_clock", "entry_limit", "error", "sha256", "tally", "totals", "go_on", "nothing", "categories", "scopes", "share_policies",
                            "default_words", "default_access", "longest_key", "largest_value", "cut_key", "most_waiting_lines",
                            "format_version", "last_ms", NULL};
     PyObject *categories, *scopes, *share_policies, *words, *access;
@@ -80,7 +60,8 @@ static PyObject *bind(PyObject *module, PyObject *arguments, PyObject *keywords)
         PyErr_SetString(PyExc_ImportError, "the shortcuts are there for the main interpreter alone");
         return NULL;
     }
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$OOOOOOOOOOOOSnnnnbL", keys, &agent_memory_type, &python_make, &lmdb_error, &sha256, &tally_type,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$OOOOOOOOOOOOOOSnnnnbL", keys, &agent_memory_type, &lmdb_store_type, &system_clock_type,
+                                     &python_entry_limit, &lmdb_error, &sha256, &tally_type,
                                      &totals_type, &python_go_on, &nothing, &categories, &scopes, &share_policies, &words, &access,
                                      &longest_key, &largest_value, &cut_key, &most_waiting_lines, &format_version, &last) ||
         !take_words(categories, category_names, CATEGORIES) || !take_words(scopes, scope_names, SCOPES) ||
@@ -91,7 +72,7 @@ static PyObject *bind(PyObject *module, PyObject *arguments, PyObject *keywords)
     prepare_requests();
     default_record = (record_t){.read_scope = defaults[0], .write_scope = defaults[1], .share_policy = defaults[2],
                                 .access = {PyBytes_AS_STRING(access), PyBytes_GET_SIZE(access)}};
-    PyObject *kept[] = {agent_memory_type, python_make, lmdb_error, sha256, tally_type, totals_type, python_go_on, nothing, categories, scopes, share_policies, words, access};
+    PyObject *kept[] = {agent_memory_type, lmdb_store_type, system_clock_type, python_entry_limit, lmdb_error, sha256, tally_type, totals_type, python_go_on, nothing, categories, scopes, share_policies, words, access};
     for (size_t at = 0; at < sizeof kept / sizeof kept[0]; at++) Py_INCREF(kept[at]);
     return Py_BuildValue("NN", PyCapsule_New((void *)read_shortcut, SHORTCUT_CAPSULE, NULL), PyCapsule_New((void *)write_shortcut, SHORTCUT_CAPSULE, NULL));
 }

@@ -3,32 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
-from rotifer_host.clock import Clock
+from rotifer_host.clock import SystemClock
 from rotifer_host.memory.agent_memory import AgentMemory
-from rotifer_host.memory.changes import Changes
-from rotifer_host.memory.readers import LastReaders
 from rotifer_host.store import LmdbStore
 
 class Ordinary:
     """One agent's memory for one run, as far as ordinary requests need it."""
 
-    def __init__(
-        self,
-        changes: Changes,
-        readers: LastReaders,
-        store: LmdbStore,
-        clock: Clock | None,
-        members: Callable[[str, Any], str],
-        agent_id: str,
-        quota: int,
-        entry_limit: int,
-        /,
-    ) -> None: ...
-
 def bind(
     *,
     memory: type[AgentMemory],
-    make: Callable[[AgentMemory], Ordinary | bool],
+    store: type[LmdbStore],
+    system_clock: type[SystemClock],
+    entry_limit: Callable[[int], int],
     error: type[Exception],
     sha256: Callable[[bytes], Any],
     tally: type[tuple[int, ...]],

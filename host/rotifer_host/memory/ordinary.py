@@ -8,8 +8,6 @@ whatever is not ordinary is left to it. This is the one module beside the rules 
 knows where entries lie.
 """
 
-# ruff: noqa: SLF001 - the other half of `AgentMemory` and of `LmdbStore`
-
 from __future__ import annotations
 
 from hashlib import sha256
@@ -40,26 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["READ", "WRITE"]
 
 
-def _make(memory: AgentMemory) -> _ordinary.Ordinary | bool:
-    """Return what answers ordinary requests for a memory from now on, False when none of them can be ordinary."""
-    store = memory._changes._store
-    if type(store) is not LmdbStore or memory._policy.maxRetentionDays is not None:
-        memory.ordinary = False
-        return False
-    quota = memory._quota
-    memory.ordinary = made = _ordinary.Ordinary(  # by place: there is one for every run
-        memory._changes,
-        memory._readers,
-        store,
-        None if type(memory._clock) is clock.SystemClock else memory._clock,
-        memory._trail.members,
-        memory._agent_id,
-        quota,
-        entry_limit(quota),
-    )
-    return made
-
-
 def _go_on(run: Run, request: bytes, out_cap: int, operation: Operation, now_ms: int) -> bytes:
     """Write within an operation that was begun for a request that is not ordinary after all."""
     memory, caller, _ = run.services
@@ -72,7 +50,9 @@ def _go_on(run: Run, request: bytes, out_cap: int, operation: Operation, now_ms:
 if "_ordinary" in globals():
     READ, WRITE = _ordinary.bind(
         memory=AgentMemory,
-        make=_make,
+        store=LmdbStore,
+        system_clock=clock.SystemClock,
+        entry_limit=entry_limit,
         go_on=_go_on,
         error=lmdb.Error,
         sha256=sha256,
