@@ -20,6 +20,7 @@ __all__ = [
     "make_private_folder",
     "read_json",
     "replacing",
+    "size_if_at",
     "sync_folder",
     "write_atomic",
 ]
@@ -79,6 +80,18 @@ def replacing(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
             temporary.unlink()
         raise
     sync_folder(path.parent)
+
+
+def size_if_at(path: str, file: tuple[int, int]) -> int:
+    """Return the size of the file at `path`, links followed, if it is the one with this device and inode; else -1.
+
+    Raises `OSError` where there is no telling.
+    """
+    try:
+        found = os.stat(path)  # noqa: PTH116 - every line and every change comes here
+    except FileNotFoundError:
+        return -1
+    return found.st_size if file == (found.st_dev, found.st_ino) else -1
 
 
 def sync_folder(path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Final, Protocol
 
 from rotifer_host import contract
 from rotifer_host.errors import LockTimeoutError
+from rotifer_host.files import size_if_at
 
 __all__ = ["FileLock", "Patience", "Wait"]
 
@@ -66,20 +67,31 @@ class FileLock:
 
     def acquire(self, patience: Patience) -> None:
         """Take the lock; tries at least once, even with no patience left."""
-        if not self._thread_lock.acquire(blocking=False):
+        if not self._thread_lock.acquire(False):  # noqa: FBT003 - by name it takes twice as long
             self._wait_for_thread(patience)
         try:
-            while not self._take_file(patience):
+            if self._fd < 0:
+                self._reopen()
+            while True:
+                try:
+                    fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    self._wait_for_file(patience)
+                if size_if_at(self._name, self._file) >= 0:
+                    return
                 self._reopen()
         except BaseException:
-            self._unlock_file()
-            self._thread_lock.release()
+            self.release()
             raise
 
     def release(self) -> None:
         """Give the lock back; only its holder may, and in a fork of the holder nothing happens."""
         if self._thread_lock.locked():
-            self._unlock_file()
+            if self._fd >= 0:
+                try:
+                    fcntl.flock(self._fd, fcntl.LOCK_UN)
+                except OSError:  # what the holder did is done; closing the file gives the lock back, too
+                    self.close()
             self._thread_lock.release()
 
     @contextlib.contextmanager
@@ -111,40 +123,24 @@ class FileLock:
             if patience.remaining_s() <= 0:
                 raise self._timeout()
 
-    def _take_file(self, patience: Patience) -> bool:
-        """Lock what is open; False when that is no longer the file at `path`."""
-        if self._fd < 0:
-            return False
+    def _wait_for_file(self, patience: Patience) -> None:
+        """Lock what is open as soon as others give it back."""
         pause = _FIRST_PAUSE_S
         while True:
-            try:
+            remaining = patience.remaining_s()
+            if remaining <= 0:
+                raise self._timeout() from None
+            time.sleep(min(pause, remaining))
+            pause = min(pause * 2, _LONGEST_PAUSE_S)
+            with contextlib.suppress(BlockingIOError):
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                remaining = patience.remaining_s()
-                if remaining <= 0:
-                    raise self._timeout() from None
-                time.sleep(min(pause, remaining))
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
-            else:
-                break
-        try:
-            found = os.stat(self._name)  # noqa: PTH116 - every lock comes here
-        except FileNotFoundError:
-            return False
-        return self._file == (found.st_dev, found.st_ino)
+                return
 
     def _reopen(self) -> None:
         self.close()
         self._fd = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         opened = os.fstat(self._fd)
         self._file = (opened.st_dev, opened.st_ino)
-
-    def _unlock_file(self) -> None:
-        if self._fd >= 0:
-            try:
-                fcntl.flock(self._fd, fcntl.LOCK_UN)
-            except OSError:  # what the holder did is done; closing the file gives the lock back, too
-                self.close()
 
     def _timeout(self) -> LockTimeoutError:
         return LockTimeoutError(

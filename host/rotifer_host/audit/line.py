@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import msgspec
 
@@ -66,7 +66,7 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
     """Hash of the line above it in the file, whosever it is, None for the first; added by `AuditSink.append`."""
 
 
-class Written(NamedTuple):
+class Written(msgspec.Struct, frozen=True):
     """Lines as they stand in the log."""
 
     lines: list[bytes]
@@ -101,18 +101,19 @@ def link(lines: Sequence[bytes], *, after: bytes | None, above: bytes) -> Writte
     With `after`, the first gets that as its `prev` (empty for null), and each further one
     the hash of the one before it; without, a `prev` is left as it is.
     """
-    whole = []
-    prev = b"" if after is None else b',"prev":' + _quoted(after)
-    last = _quoted(above)
+    whole: list[bytes] = []
+    end = f',"above":{_quoted(above)}}}'
+    if after is not None:
+        end = f',"prev":{_quoted(after)}{end}'
     for line in lines:
-        text = line[:-1] + prev + b',"above":' + last + b"}"
+        if whole:
+            last = above.hex()
+            end = f',"above":"{last}"}}' if after is None else f',"prev":"{last}","above":"{last}"}}'
+        text = line[:-1] + end.encode()
         above = line_hash(text).digest()
-        last = _quoted(above)
-        if after is not None:
-            prev = b',"prev":' + last
         whole.append(text)
     return Written(whole, above)
 
 
-def _quoted(digest: bytes) -> bytes:
-    return f'"{digest.hex()}"'.encode() if digest else b"null"
+def _quoted(digest: bytes) -> str:
+    return f'"{digest.hex()}"' if digest else "null"

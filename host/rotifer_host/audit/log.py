@@ -16,7 +16,7 @@ from rotifer_host import contract
 from rotifer_host.audit.line import Written, decode_line, line_hash, link
 from rotifer_host.audit.reading import document_of
 from rotifer_host.errors import AuditError
-from rotifer_host.files import sync_folder
+from rotifer_host.files import size_if_at, sync_folder
 from rotifer_host.lock import FileLock, Patience
 
 __all__ = ["AuditLog", "AuditSink"]
@@ -96,8 +96,12 @@ class AuditLog:
         try:
             self._lock.acquire(patience)
             try:
-                file = self._open if held and self._open is not None else self._current()
-                written = self._append(file, lines, after)
+                file = self._open
+                if held and file is not None:
+                    end = os.lseek(file.fd, 0, os.SEEK_END)
+                else:
+                    file, end = self._current()
+                written = self._append(file, end, lines, after)
             finally:
                 self._lock.release()
         except OSError as error:
@@ -141,8 +145,7 @@ class AuditLog:
         except OSError as error:
             self._fail(error, lines)
 
-    def _append(self, file: _OpenFile, lines: Sequence[bytes], after: bytes | None) -> Written:
-        end = os.lseek(file.fd, 0, os.SEEK_END)
+    def _append(self, file: _OpenFile, end: int, lines: Sequence[bytes], after: bytes | None) -> Written:
         last = file.last
         if end != file.end:
             tail, start = self._tail(file, end)
@@ -151,7 +154,7 @@ class AuditLog:
                 end = start + len(tail)
             last = _hash_of(tail)
         written = link(lines, after=after, above=last)
-        data = b"%b\n" % b"\n".join(written.lines)
+        data = b"\n".join([*written.lines, b""])
         count = os.write(file.fd, data)
         if count != len(data):
             file.end = -1
@@ -179,20 +182,16 @@ class AuditLog:
             tail, _ = self._tail(file, start)
         return _hash_of(tail)
 
-    def _current(self) -> _OpenFile:
-        """Return the file that is at the path now."""
+    def _current(self) -> tuple[_OpenFile, int]:
+        """Return the file that is at the path now, and its size."""
         file = self._open
         if file is not None:
-            try:
-                found = os.stat(self._name)  # noqa: PTH116 - every line comes here
-            except FileNotFoundError:
-                pass
-            else:
-                if file.identity == (found.st_dev, found.st_ino):
-                    return file
+            size = size_if_at(self._name, file.identity)
+            if size >= 0:
+                return file, size
             os.fdatasync(file.fd)  # `sync` will not see it again
         self._open = file = _OpenFile(self._name)
-        return file
+        return file, os.lseek(file.fd, 0, os.SEEK_END)
 
     def _seal(self, file: _OpenFile, torn: bytes, start: int, ts: str) -> bytes:
         """Make the torn last line, which begins at `start`, a whole one; return it with its line end."""
@@ -207,7 +206,7 @@ class AuditLog:
                 "action": "audit.seal",
                 "torn": torn.decode(errors="replace"),
             }
-            (seal,), _ = link([msgspec.json.encode(line)], after=None, above=self._last(file, start))
+            (seal,) = link([msgspec.json.encode(line)], after=None, above=self._last(file, start)).lines
         seal += b"\n"
         # The seal is longer than what it covers and goes over it in place: at no moment are the torn bytes lost.
         with os.fdopen(os.open(self._name, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=0) as over:
