@@ -39,6 +39,8 @@ setup(
         for name, folder in (
             ("rotifer_host.sandbox._native", NATIVE),
             ("rotifer_host.memory._ordinary", NATIVE / "memory"),
+            ("rotifer_host.audit._line", NATIVE / "audit"),
+            ("rotifer_host._files", NATIVE / "files"),
             ("rotifer_host.bench._shortcuts", NATIVE / "bench"),
         )
     ],

@@ -13,6 +13,11 @@ from typing import BinaryIO, Final, NoReturn
 
 from rotifer_host.errors import RotiferError
 
+try:
+    from rotifer_host import _files
+except ImportError:  # not built: there was no C compiler
+    _files = None  # type: ignore[assignment]
+
 __all__ = [
     "absolute",
     "is_file",
@@ -82,7 +87,7 @@ def replacing(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
     sync_folder(path.parent)
 
 
-def size_if_at(path: str, file: tuple[int, int]) -> int:
+def _size_if_at(path: str, file: tuple[int, int]) -> int:
     """Return the size of the file at `path`, links followed, if it is the one with this device and inode; else -1.
 
     Raises `OSError` where there is no telling.
@@ -92,6 +97,9 @@ def size_if_at(path: str, file: tuple[int, int]) -> int:
     except FileNotFoundError:
         return -1
     return found.st_size if file == (found.st_dev, found.st_ino) else -1
+
+
+size_if_at: Final = _size_if_at if _files is None else _files.size_if_at
 
 
 def sync_folder(path: Path) -> None:

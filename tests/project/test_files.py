@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from rotifer_host import files
 from rotifer_host.errors import ProjectError
 from rotifer_host.files import make_private_folder, read_json, write_atomic
 
@@ -111,3 +113,42 @@ def test_a_pipe_without_a_writer_is_empty(tmp_path: Path) -> None:
         file.write(b"[1]")
         file.close()
         assert read_json(Path(f"/dev/fd/{read}"), ProjectError) == [1]
+
+
+@pytest.fixture(params=["Python", "C"])
+def size_if_at(request: pytest.FixtureRequest) -> Callable[[str, tuple[int, int]], int]:
+    """Give one of the two."""
+    if request.param == "Python":
+        return files._size_if_at
+    extension = pytest.importorskip("rotifer_host._files", reason="the extension is not built")
+    looked: Callable[[str, tuple[int, int]], int] = extension.size_if_at
+    return looked
+
+
+def test_a_file_is_known_at_its_path(size_if_at: Callable[[str, tuple[int, int]], int], tmp_path: Path) -> None:
+    """It is told by device and inode, through links; another one, or none, is not it."""
+    path, link = tmp_path / "ä", tmp_path / "link"
+    path.write_bytes(b"123")
+    link.symlink_to(path)
+    status = path.stat()
+    file = (status.st_dev, status.st_ino)
+    for name in (path, link):
+        assert size_if_at(str(name), file) == 3
+        assert size_if_at(str(name), (status.st_dev, status.st_ino + 1)) == -1
+        assert size_if_at(str(name), (status.st_dev + 1, status.st_ino)) == -1
+        assert size_if_at(str(name), (-1, -1)) == -1
+    path.rename(tmp_path / "elsewhere")
+    assert size_if_at(str(path), file) == size_if_at(str(link), file) == -1
+    path.write_bytes(b"1234")
+    assert size_if_at(str(path), file) == -1
+
+
+def test_no_telling_is_an_oserror(size_if_at: Callable[[str, tuple[int, int]], int], tmp_path: Path) -> None:
+    """What keeps from looking is said with the path; a name that is none is a `ValueError`."""
+    (tmp_path / "file").touch()
+    inside = str(tmp_path / "file" / "inside")
+    with pytest.raises(NotADirectoryError) as caught:
+        size_if_at(inside, (0, 0))
+    assert caught.value.filename == inside
+    with pytest.raises(ValueError, match="null"):
+        size_if_at("a\0b", (0, 0))

@@ -1,6 +1,8 @@
 /* Helpers of reading and writing; see flow.h. */
 #include "flow.h"
 
+#include "../sha256.h"
+
 #include <time.h>
 #include <unistd.h>
 
@@ -119,12 +121,19 @@ bool now_of(const Ordinary *self, int64_t *now_ms) {
 
 int64_t second_of(int64_t ms) { return ms / SECOND_MS - (ms % SECOND_MS < 0); }
 
+bool processor_hashes;
+
 bool identity_of(const Ordinary *self, text_t key, uint8_t *identity) {
     const Py_ssize_t prefix = PyBytes_GET_SIZE(self->prefix);
     PyObject *text = PyBytes_FromStringAndSize(NULL, prefix + key.length);
     if (text == NULL) return false;
     memcpy(PyBytes_AS_STRING(text), PyBytes_AS_STRING(self->prefix), (size_t)prefix);
     memcpy(PyBytes_AS_STRING(text) + prefix, key.at, (size_t)key.length);
+    if (processor_hashes) {
+        sha256_of((const uint8_t *)PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text), identity);
+        Py_DECREF(text);
+        return true;
+    }
     PyObject *hash = PyObject_CallOneArg(sha256, text);
     PyObject *digest = hash == NULL ? NULL : PyObject_CallMethodNoArgs(hash, names.digest);
     const bool made = digest != NULL && PyBytes_CheckExact(digest) && PyBytes_GET_SIZE(digest) == ID_BYTES;

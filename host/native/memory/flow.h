@@ -26,6 +26,7 @@ extern PyObject *nothing;            /* what a change remembers of the entry loo
 extern PyObject *empty;              /* no bytes */
 extern PyObject *with_buffers;       /* the names of the keywords of `begin` */
 extern Py_ssize_t most_waiting_lines;
+extern bool processor_hashes; /* whether it has instructions for SHA-256; else Python's is asked */
 extern record_t default_record; /* with the access policy of an entry that is given none */
 
 /* One agent's memory for one run, as far as ordinary requests need it. */

@@ -14,6 +14,11 @@ import msgspec
 from rotifer_host import contract
 from rotifer_host.errors import AuditError
 
+try:
+    from rotifer_host.audit import _line
+except ImportError:  # not built, or this processor has no instructions for SHA-256
+    _line = None  # type: ignore[assignment]
+
 __all__ = ["Action", "Actor", "AuditLine", "Written", "decode_line", "encode_line", "line_hash", "link"]
 
 Actor = Literal["gene", "deployer", "host"]
@@ -101,6 +106,10 @@ def link(lines: Sequence[bytes], *, after: bytes | None, above: bytes) -> Writte
     With `after`, the first gets that as its `prev` (empty for null), and each further one
     the hash of the one before it; without, a `prev` is left as it is.
     """
+    return Written(*_link(lines, after, above))
+
+
+def _link_in_python(lines: Sequence[bytes], after: bytes | None, above: bytes) -> tuple[list[bytes], bytes]:
     whole: list[bytes] = []
     end = f',"above":{_quoted(above)}}}'
     if after is not None:
@@ -112,8 +121,11 @@ def link(lines: Sequence[bytes], *, after: bytes | None, above: bytes) -> Writte
         text = line[:-1] + end.encode()
         above = line_hash(text).digest()
         whole.append(text)
-    return Written(whole, above)
+    return whole, above
 
 
 def _quoted(digest: bytes) -> str:
     return f'"{digest.hex()}"' if digest else "null"
+
+
+_link: Final = _link_in_python if _line is None else _line.link

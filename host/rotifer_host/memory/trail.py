@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from rotifer_host import contract
-from rotifer_host.audit import Action, AuditLine, AuditSink, Written, append_if_possible, noted, take_back
+from rotifer_host.audit import Action, AuditLine, AuditSink, append_if_possible, noted, take_back
 from rotifer_host.clock import Clock, rfc3339
 from rotifer_host.errors import AccessDeniedError, HostCallError
 from rotifer_host.lock import Patience
@@ -63,6 +63,8 @@ class Trail:
         self._agent_id = agent_id
         self._agent_name = agent_name
         self._audit = audit
+        self.append = audit.append
+        """`AuditSink.append`: writes the lines of changes, all or none."""
         self._telemetry = telemetry
         self._clock = clock
         self.unwitnessed = False
@@ -82,15 +84,6 @@ class Trail:
                 entry = f'"entryId":null,"category":null,"bytes":{size}'
             lines.append(f'{start},{entry},"seq":{count}}}'.encode())
         return lines
-
-    def append(
-        self, lines: Sequence[bytes], patience: Patience, *, after: bytes, durable: bool, held: bool = False
-    ) -> Written:
-        """Write the lines of changes after the one with the hash `after`, all or none, on the disk when `durable`.
-
-        Raises `AuditError` or `LockTimeoutError`.
-        """
-        return self._audit.append(lines, patience, after=after, durable=durable, held=held)
 
     def sync(self) -> None:
         """Bring every line to the disk; raises `AuditError`."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 import lmdb
+import msgspec
 
 from rotifer_host import contract
 from rotifer_host.errors import StoreError
@@ -78,24 +79,21 @@ def failure(path: Path, doing: str, error: Exception) -> StoreError:
     return StoreError(f"cannot {doing} {path.name}: {reason}")
 
 
-class Committed:
+class Committed(msgspec.Struct):
     """What is known of the state one transaction committed, which never changes again."""
 
-    __slots__ = ("chain", "first_follower", "first_own", "follows", "number", "records", "totals")
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        """LMDB's id of the transaction."""
-        self.first_own: int | None = None
-        """First second in which an entry with a policy of its own expires."""
-        self.first_follower: int | None = None
-        """First second in which one that follows the data policy was changed."""
-        self.records: dict[bytes, Record] = {}
-        """A few small records that were read."""
-        self.totals: Totals | None = None
-        self.chain: Chain | None = None
-        self.follows: bool | None = None
-        """Whether there are rows for the entries that follow the data policy."""
+    number: int
+    """LMDB's id of the transaction."""
+    first_own: int | None = None
+    """First second in which an entry with a policy of its own expires."""
+    first_follower: int | None = None
+    """First second in which one that follows the data policy was changed."""
+    records: dict[bytes, Record] = {}
+    """A few small records that were read."""
+    totals: Totals | None = None
+    chain: Chain | None = None
+    follows: bool | None = None
+    """Whether there are rows for the entries that follow the data policy."""
 
     def keep(self, identity: bytes, record: Record) -> Record:
         """Remember a record that was read, if it is small, and return it."""

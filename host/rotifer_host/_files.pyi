@@ -1,0 +1,3 @@
+"""The C extension behind `files.size_if_at`."""
+
+def size_if_at(path: str, file: tuple[int, int]) -> int: ...
