@@ -133,7 +133,7 @@ trap_t *exchange(void *env, caller_t *caller, raw_t *args, size_t count) {
     const uint64_t started = now_ns(CLOCK_MONOTONIC);
     int32_t result = BUDGET_EXHAUSTED;
     trap_t *trap = NULL;
-    kept_t *place = NULL;
+    place_t *place = NULL;
     int by_shortcut = 0;
     uint64_t until_s = 0;
 

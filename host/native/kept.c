@@ -3,12 +3,20 @@
 
 enum { PLACES = 64, LARGEST_REQUEST = 1024, LARGEST_RESPONSE = 64 * 1024 };
 
-struct kept {
+struct place {
     uint64_t hash, version, until_s;
     char *request, *response; /* one allocation, freed by `request` */
     size_t request_length, response_length;
     int function, asked_before;
 };
+
+struct kept {
+    uint64_t used; /* a bit for each place that is not as `clear` leaves it */
+    place_t places[PLACES];
+};
+
+/* A table of a run that has ended, cleared, for the next one. */
+static _Atomic(kept_t *) spare;
 
 static uint64_t hash_of(int function, const uint8_t *request, size_t length) {
     uint64_t hash = 0x9E3779B97F4A7C15u ^ length ^ ((uint64_t)function << 32);
@@ -21,20 +29,28 @@ static uint64_t hash_of(int function, const uint8_t *request, size_t length) {
     return hash;
 }
 
-static void drop(kept_t *kept) {
-    PyMem_RawFree(kept->request);
-    memset(kept, 0, sizeof *kept);
+static void clear(place_t *place) {
+    PyMem_RawFree(place->request);
+    memset(place, 0, sizeof *place);
+}
+
+static kept_t *table_of(Store *store) {
+    if (store->kept == NULL) store->kept = atomic_exchange(&spare, NULL);
+    if (store->kept == NULL) store->kept = PyMem_RawCalloc(1, sizeof(kept_t));
+    return store->kept;
 }
 
 /* The place of a request: holding its response, or the memory of having been asked at this version, or cleared for it. */
-kept_t *place_of(Store *store, const Function *function, const uint8_t *request, uint32_t length) {
+place_t *place_of(Store *store, const Function *function, const uint8_t *request, uint32_t length) {
     if (store->version == NULL || function->unchanged_until == Py_None || length > LARGEST_REQUEST) return NULL;
-    if (store->kept == NULL && (store->kept = PyMem_RawCalloc(PLACES, sizeof(kept_t))) == NULL) return NULL;
+    kept_t *kept = table_of(store);
+    if (kept == NULL) return NULL;
     const uint64_t version = *store->version;
     const uint64_t hash = hash_of(function->index, request, length);
-    kept_t *place = &store->kept[hash % PLACES];
+    place_t *place = &kept->places[hash % PLACES];
+    kept->used |= UINT64_C(1) << hash % PLACES;
     if (place->hash != hash || place->version != version) {
-        drop(place);
+        clear(place);
         place->hash = hash;
         place->version = version;
         place->function = function->index;
@@ -43,7 +59,7 @@ kept_t *place_of(Store *store, const Function *function, const uint8_t *request,
 }
 
 /* Answer from a place; NOT_KEPT when it holds nothing for this request that is still right and fits. */
-int32_t serve_kept(Store *store, const kept_t *place, const Function *function, const uint8_t *request, uint32_t length,
+int32_t serve_kept(Store *store, const place_t *place, const Function *function, const uint8_t *request, uint32_t length,
                    uint8_t *out, uint32_t out_cap) {
     if (place->request == NULL || place->function != function->index || place->request_length != length ||
         place->response_length > out_cap || memcmp(place->request, request, length) != 0)
@@ -64,7 +80,7 @@ static uint64_t until_of(Store *store, const Function *function, const uint64_t 
 }
 
 /* Keep a response that was given before at this version, when its function says until when it stays right. */
-void keep_response(Store *store, const Function *function, kept_t *place, const uint8_t *request, uint32_t length,
+void keep_response(Store *store, const Function *function, place_t *place, const uint8_t *request, uint32_t length,
                    PyObject *response, const uint64_t *known_until_s) {
     const size_t size = (size_t)PyBytes_GET_SIZE(response);
     if (!place->asked_before) {
@@ -85,11 +101,14 @@ void keep_response(Store *store, const Function *function, kept_t *place, const 
 }
 
 void forget_kept(Store *store) {
-    for (int at = 0; store->kept != NULL && at < PLACES; at++) drop(&store->kept[at]);
+    kept_t *kept = store->kept;
+    for (int at = 0; kept != NULL && kept->used != 0; at++, kept->used >>= 1)
+        if (kept->used & 1) clear(&kept->places[at]);
 }
 
 void free_kept(Store *store) {
+    if (store->kept == NULL) return;
     forget_kept(store);
-    PyMem_RawFree(store->kept);
+    PyMem_RawFree(atomic_exchange(&spare, store->kept));
     store->kept = NULL;
 }

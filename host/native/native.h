@@ -108,6 +108,7 @@ typedef struct {
 /* ---------------------------------------------------------------- one run */
 
 typedef struct kept kept_t;
+typedef struct place place_t;
 typedef struct Store Store;
 
 typedef struct {
@@ -206,10 +207,10 @@ failure_t *on_epoch(context_t *context, void *data, uint64_t *delta, uint8_t *ki
 void keep_failure(Store *store);
 int admit(Store *store, Py_ssize_t length, uint32_t out_cap);
 
-kept_t *place_of(Store *store, const Function *function, const uint8_t *request, uint32_t length);
-int32_t serve_kept(Store *store, const kept_t *place, const Function *function, const uint8_t *request, uint32_t length,
+place_t *place_of(Store *store, const Function *function, const uint8_t *request, uint32_t length);
+int32_t serve_kept(Store *store, const place_t *place, const Function *function, const uint8_t *request, uint32_t length,
                    uint8_t *out, uint32_t out_cap);
-void keep_response(Store *store, const Function *function, kept_t *place, const uint8_t *request, uint32_t length,
+void keep_response(Store *store, const Function *function, place_t *place, const uint8_t *request, uint32_t length,
                    PyObject *response, const uint64_t *known_until_s);
 void forget_kept(Store *store);
 void free_kept(Store *store);

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SECOND_MS = 1000 };
+enum { SECOND_MS = 1000, SHORT_TEXT = 2048 };
 
 /* ---------------------------------------------------------------- Python objects */
 
@@ -125,15 +125,17 @@ bool processor_hashes;
 
 bool identity_of(const Ordinary *self, text_t key, uint8_t *identity) {
     const Py_ssize_t prefix = PyBytes_GET_SIZE(self->prefix);
+    uint8_t room[SHORT_TEXT];
+    if (processor_hashes && prefix + key.length <= SHORT_TEXT) {
+        memcpy(room, PyBytes_AS_STRING(self->prefix), (size_t)prefix);
+        memcpy(room + prefix, key.at, (size_t)key.length);
+        sha256_of(room, (size_t)(prefix + key.length), identity);
+        return true;
+    }
     PyObject *text = PyBytes_FromStringAndSize(NULL, prefix + key.length);
     if (text == NULL) return false;
     memcpy(PyBytes_AS_STRING(text), PyBytes_AS_STRING(self->prefix), (size_t)prefix);
     memcpy(PyBytes_AS_STRING(text) + prefix, key.at, (size_t)key.length);
-    if (processor_hashes) {
-        sha256_of((const uint8_t *)PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text), identity);
-        Py_DECREF(text);
-        return true;
-    }
     PyObject *hash = PyObject_CallOneArg(sha256, text);
     PyObject *digest = hash == NULL ? NULL : PyObject_CallMethodNoArgs(hash, names.digest);
     const bool made = digest != NULL && PyBytes_CheckExact(digest) && PyBytes_GET_SIZE(digest) == ID_BYTES;

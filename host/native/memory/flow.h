@@ -24,7 +24,6 @@ extern PyObject *python_entry_limit; /* (quota) -> how many entries it admits */
 extern PyObject *python_go_on;       /* (run, request, out_cap, operation, now_ms) -> response */
 extern PyObject *nothing;            /* what a change remembers of the entry looked at last, when it remembers none */
 extern PyObject *empty;              /* no bytes */
-extern PyObject *with_buffers;       /* the names of the keywords of `begin` */
 extern Py_ssize_t most_waiting_lines;
 extern bool processor_hashes; /* whether it has instructions for SHA-256; else Python's is asked */
 extern record_t default_record; /* with the access policy of an entry that is given none */

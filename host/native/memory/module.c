@@ -10,7 +10,7 @@ uint8_t format_version;
 int64_t last_ms;
 record_t default_record;
 PyObject *agent_memory_type, *lmdb_store_type, *system_clock_type, *lmdb_error, *sha256, *tally_type, *totals_type;
-PyObject *python_entry_limit, *python_go_on, *nothing, *empty, *with_buffers;
+PyObject *python_entry_limit, *python_go_on, *nothing, *empty;
 
 /* ---------------------------------------------------------------- Ordinary */
 
@@ -68,7 +68,7 @@ static PyObject *bind(PyObject *module, PyObject *arguments, PyObject *keywords)
                                      &longest_key, &largest_value, &cut_key, &most_waiting_lines, &format_version, &last) ||
         !take_words(categories, category_names, CATEGORIES) || !take_words(scopes, scope_names, SCOPES) ||
         !take_words(share_policies, share_policy_names, SHARE_POLICIES) || !take_words(words, defaults, 3) || !take_names() ||
-        (empty = PyBytes_FromStringAndSize(NULL, 0)) == NULL || (with_buffers = Py_BuildValue("(s)", "buffers")) == NULL)
+        (empty = PyBytes_FromStringAndSize(NULL, 0)) == NULL)
         return NULL;
     last_ms = last;
     processor_hashes = sha256_is_here();

@@ -11,8 +11,8 @@ static PyObject *view_committed(const Ordinary *self, int64_t now_ms, uint64_t *
     PyObject *committed = env == NULL || env == Py_None ? NULL : PyObject_GetAttr(environment, names.committed);
     if (committed != NULL && int_attribute(committed, names.number, &number) && int_attribute(committed, names.first_own, &first) &&
         first > second_of(now_ms)) {
-        PyObject *stack[] = {env, Py_True};
-        txn = PyObject_VectorcallMethod(names.begin, stack, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, with_buffers);
+        PyObject *stack[] = {env, Py_None, Py_None, Py_False, Py_True}; /* table, parent, write, buffers */
+        txn = PyObject_VectorcallMethod(names.begin, stack, 5 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
         PyObject *found = txn == NULL ? NULL : PyObject_CallMethodNoArgs(txn, names.id);
         if (found != NULL) id = PyLong_AsLongLong(found);
         Py_XDECREF(found);

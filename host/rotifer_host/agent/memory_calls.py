@@ -5,7 +5,6 @@ memory-api.en.md, "From a WASM module". This is the only place that knows both.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rotifer_host.memory import decode_delete, decode_query, decode_read, decode_write
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from rotifer_host.modules import Granted
     from rotifer_host.sandbox import Run
 
-__all__ = ["MEMORY_CALLS", "MemoryAccess", "NoMemory", "memory_functions", "require_memory"]
+__all__ = ["MEMORY_CALLS", "MemoryAccess", "NoMemory", "memory_functions", "memory_guard"]
 
 MEMORY_CALLS: Final = ("readMemory", "writeMemory", "queryMemory", "deleteMemory")
 
@@ -47,7 +46,7 @@ def memory_functions() -> tuple[ExchangeFunction, ...]:
     """Return `readMemory`, `writeMemory`, `queryMemory` and `deleteMemory` of module `rotifer`."""
 
     def function(name: str, handler: Callable[[Run, bytes, int], bytes], **more: Any) -> ExchangeFunction:  # noqa: ANN401 - fields of it
-        return ExchangeFunction("rotifer", name, partial(require_memory, name), handler, **more)
+        return ExchangeFunction("rotifer", name, memory_guard(name), handler, **more)
 
     return (
         function("readMemory", _read, unchanged_until=_read_unchanged_until, shortcut=READ),
@@ -57,10 +56,14 @@ def memory_functions() -> tuple[ExchangeFunction, ...]:
     )
 
 
-def require_memory(call: str, run: Run) -> None:
-    """Refuse a gene that has no agent or no v2 id, whatever it asks: the guard of every call about memory."""
-    if isinstance(run.services, NoMemory):
-        raise run.services.refuse(call)
+def memory_guard(call: str) -> Callable[[Run], None]:
+    """Return the guard of a call about memory: it refuses a gene that has no agent or no v2 id, whatever it asks."""
+
+    def require_memory(run: Run) -> None:
+        if type(run.services) is NoMemory:
+            raise run.services.refuse(call)
+
+    return require_memory
 
 
 def _read(run: Run, request: bytes, out_cap: int) -> bytes:

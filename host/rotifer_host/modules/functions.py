@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from rotifer_host.agent.memory_calls import MemoryAccess, require_memory
+from rotifer_host.agent.memory_calls import MemoryAccess, memory_guard
 from rotifer_host.errors import BudgetExhaustedError, HostCallError, LockTimeoutError
 from rotifer_host.modules.module import Handler, HostModule, ModuleCall
 from rotifer_host.sandbox import Ending, ExchangeFunction
@@ -30,7 +30,7 @@ def module_functions(modules: Iterable[HostModule]) -> tuple[ExchangeFunction, .
         ExchangeFunction(
             module.imported_from,
             name,
-            partial(require_memory, f"{module.imported_from}.{name}"),
+            memory_guard(f"{module.imported_from}.{name}"),
             partial(_call, module, name, handler),
         )
         for module in modules
