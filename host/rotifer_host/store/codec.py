@@ -25,7 +25,6 @@ Rows of kind `FOLLOWS` are there once the agent has had a data policy with a lim
 from __future__ import annotations
 
 import struct
-from itertools import chain as joined
 from typing import Final
 
 import msgspec
@@ -221,8 +220,9 @@ def decode_document(raw: Raw) -> Raw:
 
 def encode_totals(totals: Totals) -> bytes:
     """Return the counters as `meta` keeps them; raises `StoreError` when one is out of range."""
+    one, two, three, four = totals.categories
     try:
-        return _TOTALS.pack(totals.sequence, *joined.from_iterable(totals.categories))
+        return _TOTALS.pack(totals.sequence, *one, *two, *three, *four)
     except struct.error as error:
         raise _damaged(error) from error
 

@@ -32,6 +32,8 @@ _TRIED: Final = 4096
 class View:
     """What snapshots and changes have in common."""
 
+    __slots__ = ("_environment", "_txn")
+
     def __init__(self, environment: Environment, txn: lmdb.Transaction) -> None:
         self._environment = environment
         self._txn = txn
@@ -195,6 +197,8 @@ class View:
 
 class LmdbSnapshot(View):
     """A read transaction, sharing what is known of its state with others of the same state."""
+
+    __slots__ = ("_committed",)
 
     def __init__(self, environment: Environment, txn: lmdb.Transaction) -> None:
         self._environment = environment  # not by super(): there is one of these for every read
