@@ -142,11 +142,12 @@ class LmdbChange(View):
             if self._changed:
                 txn.put(codec.TOTALS_KEY, codec.encode_totals(self._totals))
                 txn.put(codec.CHAIN_KEY, codec.encode_chain(self._chain))
+            known = Committed(self._number)  # now: what is committed must not fail any more
+            known.first_own = self._firsts[codec.OWN]
+            known.totals, known.chain, known.follows = self._totals, self._chain, self._has_followers
             txn.commit()
             if self._changed:  # else LMDB gives the number to the next one
-                committed = environment.committed = Committed(self._number)
-                committed.first_own = self._firsts[codec.OWN]
-                committed.totals, committed.chain, committed.follows = self._totals, self._chain, self._has_followers
+                environment.committed = known
         except lmdb.Error as error:
             raise self._failure(error) from error
         finally:
