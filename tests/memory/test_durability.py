@@ -18,7 +18,7 @@ from rotifer_host.errors import (
     StoreError,
 )
 from rotifer_host.lock import Patience
-from rotifer_host.memory import delete_request, read_request, write_request
+from rotifer_host.memory import agent_memory, delete_request, read_request, write_request
 from rotifer_host.sandbox import Deadline
 
 
@@ -436,3 +436,41 @@ def test_an_interrupt_after_the_commit_takes_nothing_back(world: Any, monkeypatc
         world.write(world.gene("a"), "k")
     assert world.audit.actions() == [("create", "read"), ("create", "k")]
     assert world.keys() == {"read", "k"}
+
+
+def test_an_interrupt_while_readings_are_saved_gives_the_lock_back(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that is interrupted before it began to write leaves nobody waiting."""
+
+    def interrupted(change: object) -> None:
+        del change
+        raise KeyboardInterrupt
+
+    world.write(world.gene("a"), "read")
+    world.memory.read(world.gene("b"), read_request("read"))
+    with monkeypatch.context() as patched:
+        patched.setattr(world.memory._readers, "save", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            world.write(world.gene("a"), "k")
+    world.open().write(world.gene("a"), write_request("l", b"", "CACHE"))
+    assert world.keys() == {"read", "l"}
+
+
+@pytest.mark.parametrize("step", ["decode_write", "entry_id", "make_record"])
+def test_an_interrupt_in_an_operation_that_is_begun_gives_the_lock_back(
+    world: Any, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """From its begin on, whatever is raised ends the operation."""
+
+    def interrupted(*_arguments: object, **_named: object) -> None:
+        raise KeyboardInterrupt
+
+    caller, now_ms = world.gene("a"), 1_000
+    with monkeypatch.context() as patched:
+        patched.setattr(agent_memory, step, interrupted)
+        operation = world.memory._changes.operation(caller, now_ms)
+        with pytest.raises(KeyboardInterrupt):
+            world.memory.write_in(
+                operation, caller, b'{"key":"k","value":"","category":"CACHE"}', now_ms, lambda _length: None
+            )
+    world.open().write(caller, write_request("l", b"", "CACHE"))
+    assert world.keys() == {"l"}

@@ -30,6 +30,7 @@ from rotifer_host.memory.request import (
     QueryRequest,
     ReadRequest,
     WriteRequest,
+    decode_write,
     delete_request,
 )
 from rotifer_host.memory.retention import is_expired, retention_for_write
@@ -152,12 +153,18 @@ class AgentMemory:
         return self.write_in(self._changes.operation(caller, now_ms), caller, request, now_ms, admit)
 
     def write_in(
-        self, operation: Operation, caller: Caller, request: WriteRequest, now_ms: int, admit: Callable[[int], None]
+        self,
+        operation: Operation,
+        caller: Caller,
+        asked: WriteRequest | bytes,
+        now_ms: int,
+        admit: Callable[[int], None],
     ) -> bytes:
-        """Do what `write` does in an operation that was begun at `now_ms`, and end it."""
-        identity = entry_id(self._agent_id, request.key)
+        """Do what `write` does in an operation that was begun at `now_ms`, and end it, whatever happens."""
         try:
             with operation:
+                request = asked if isinstance(asked, WriteRequest) else decode_write(asked)
+                identity = entry_id(self._agent_id, request.key)
                 change = operation.change
                 old = change.get(identity)
                 if old is not None:

@@ -266,6 +266,9 @@ class Changes:
         except StoreError:  # costs the readings, not the operation
             operation.change.abort()
             operation = self._begin(caller, now_ms)
+        except BaseException:
+            operation.change.abort()
+            raise
         return operation
 
     def _remove_expired(self, change: Change, caller: Caller | None, now_ms: int, patience: Patience) -> None:

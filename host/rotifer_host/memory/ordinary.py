@@ -10,6 +10,7 @@ knows where entries lie.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -21,15 +22,8 @@ from rotifer_host.memory.agent_memory import AgentMemory
 from rotifer_host.memory.entry import DEFAULT_ACCESS
 from rotifer_host.memory.operation import MOST_WAITING_LINES
 from rotifer_host.memory.quota import entry_limit
-from rotifer_host.memory.request import decode_write
 from rotifer_host.store import LmdbStore, change, codec
 from rotifer_host.store.protocol import Tally, Totals
-
-try:
-    from rotifer_host.memory import _ordinary
-except ImportError:  # not built: there was no C compiler
-    READ = WRITE = None
-    """The shortcuts (`ExchangeFunction.shortcut`) of `readMemory` and `writeMemory`; None where there are none."""
 
 if TYPE_CHECKING:
     from rotifer_host.memory.operation import Operation
@@ -41,14 +35,15 @@ __all__ = ["READ", "WRITE"]
 def _go_on(run: Run, request: bytes, out_cap: int, operation: Operation, now_ms: int) -> bytes:
     """Write within an operation that was begun for a request that is not ordinary after all."""
     memory, caller, _ = run.services
-    response: bytes = memory.write_in(
-        operation, caller, decode_write(request), now_ms, lambda size: run.admit(size, out_cap)
-    )
+    response: bytes = memory.write_in(operation, caller, request, now_ms, lambda size: run.admit(size, out_cap))
     return response
 
 
-if "_ordinary" in globals():
-    READ, WRITE = _ordinary.bind(
+def _bind() -> tuple[object, object]:
+    """Return the shortcuts; raises `ImportError` where there are none."""
+    from rotifer_host.memory import _ordinary  # noqa: PLC0415 - there may be none
+
+    return _ordinary.bind(
         memory=AgentMemory,
         store=LmdbStore,
         system_clock=clock.SystemClock,
@@ -71,3 +66,12 @@ if "_ordinary" in globals():
         format_version=contract.FORMAT_VERSION,
         last_ms=clock.LAST_MS,
     )
+
+
+READ: object = None
+"""The shortcut (`ExchangeFunction.shortcut`) of `readMemory`; None where there is none."""
+WRITE: object = None
+"""That of `writeMemory`."""
+
+with suppress(ImportError):  # not built, for want of a C compiler; or not the main interpreter
+    READ, WRITE = _bind()
