@@ -98,6 +98,7 @@ void keep_response(Store *store, const Function *function, place_t *place, const
     place->request_length = length;
     place->response_length = size;
     place->until_s = second;
+    store->kept->used |= UINT64_C(1) << (place - store->kept->places); /* a handler may have had all forgotten */
 }
 
 void forget_kept(Store *store) {

@@ -93,11 +93,10 @@ static PyObject *key_row(text_t key, const uint8_t *identity) {
     return row;
 }
 
-static bool make_rows(Ordinary *self, const change_t *change, const request_t *request, const caller_t *caller, const uint8_t *identity,
-                      const record_t *old, record_t *new, rows_t *rows) {
-    PyObject *members = audit_members(self, caller, old == NULL);
+static bool make_rows(const change_t *change, const request_t *request, const caller_t *caller, PyObject *const members[2],
+                      const uint8_t *identity, const record_t *old, record_t *new, rows_t *rows) {
     text_t text;
-    bool made = members != NULL && text_of(members, &text) &&
+    bool made = text_of(members[old == NULL], &text) &&
                 (rows->body = render_entry(new, identity, request->value, caller->gene_id, &new->reader_at)) != NULL;
     if (made) {
         new->body = (text_t){PyBytes_AS_STRING(rows->body), PyBytes_GET_SIZE(rows->body)};
@@ -107,7 +106,6 @@ static bool make_rows(Ordinary *self, const change_t *change, const request_t *r
         if (made && old != NULL) made = (rows->old_recency = recency_key(old->category, old->sequence)) != NULL;
         if (made && old == NULL) made = (rows->key_row = key_row(new->key, identity)) != NULL;
     }
-    Py_XDECREF(members);
     return made;
 }
 
@@ -203,8 +201,10 @@ static PyObject *write_within(Ordinary *self, const asked_t *asked, const reques
     Py_buffer row = {NULL};
     uint8_t identity[ID_BYTES];
     record_t stored, new = default_record;
-    PyObject *response = NULL;
-    if (!take_change(operation, &change) || !identity_of(self, request->key, identity)) goto done;
+    PyObject *response = NULL, *members[2] = {NULL, NULL};
+    if (!take_change(operation, &change) || !identity_of(self, request->key, identity) || !take_members(self, caller, members))
+        goto done;
+    /* From here until the row is released nothing calls Python: what it runs could close the file. */
     const int found = get_row(change.txn, identity, &row);
     const record_t *old = found > 0 ? &stored : NULL;
     if (found < 0 || (old != NULL && (!read_record(row.buf, row.len, &stored) || !same(stored.key, request->key) ||
@@ -217,7 +217,7 @@ static PyObject *write_within(Ordinary *self, const asked_t *asked, const reques
     new.category = request->category;
     new.updated_ms = now_ms;
     new.sequence = change.sequence + 1;
-    if (!fits(self, &change, old, &new) || !make_rows(self, &change, request, caller, identity, old, &new, &rows)) goto done;
+    if (!fits(self, &change, old, &new) || !make_rows(&change, request, caller, members, identity, old, &new, &rows)) goto done;
     PyBuffer_Release(&row); /* what lies in the file may move from here on */
     if (asked->admit(asked->store, PyBytes_GET_SIZE(rows.body), asked->out_cap) && announce(&change, rows.line) &&
         apply(&change, &rows, old, &new))
@@ -225,6 +225,8 @@ static PyObject *write_within(Ordinary *self, const asked_t *asked, const reques
 done:
     PyBuffer_Release(&row);
     free_rows(&rows);
+    Py_XDECREF(members[0]);
+    Py_XDECREF(members[1]);
     if (response == NULL && PyErr_Occurred()) map_error(change.change);
     free_change(&change);
     return response;

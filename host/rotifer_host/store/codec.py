@@ -91,6 +91,7 @@ CUT_KEY_BYTES: Final = _LONGEST_KEY - len(_KEYS) - len(b"\0") - _ID_BYTES
 
 _CODES: Final = {category: code for code, category in enumerate(contract.CATEGORIES)}
 _SECOND_OFFSET: Final = 1 << 63
+_LARGEST_MS: Final = _SECOND_OFFSET - 1
 _RECENCY_KEY: Final = struct.Struct(">cBQ")
 _RECENCY_VALUE: Final = struct.Struct(">32sq")
 _EXPIRY_KEY: Final = struct.Struct(">cBQ32s")
@@ -116,8 +117,8 @@ def decode_record(raw: Raw) -> Record:
     except msgspec.DecodeError as error:
         message = f"an entry of the memory file is damaged or of another format: {error}"
         raise StoreError(message) from error
-    if record.sequence < 0:
-        message = f"an entry of the memory file is damaged: its sequence number is {record.sequence}"
+    if record.sequence < 0 or record.updated_ms > _LARGEST_MS:  # what no index could hold
+        message = f"an entry of the memory file is damaged: number {record.sequence}, changed at {record.updated_ms}"
         raise StoreError(message)
     return record
 
