@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rotifer_host import Agent, Limits, Project, RunResult
-from rotifer_host.sandbox import available_call_paths
+from rotifer_host.memory import ordinary
+from rotifer_host.sandbox import GuestResult, Sandbox, available_call_paths
 from rotifer_host.store import open_store
 from rotifer_host.store.check import problems
 from rotifer_host.testing import temporary_project
@@ -29,6 +32,28 @@ def hostile_project() -> Iterator[Project]:
     """Make one project of all hostile guests."""
     with temporary_project({path.stem: path for path in sorted(GUESTS.glob("*.wat"))}) as project:
         yield project
+
+
+@pytest.fixture
+def shortcuts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Give how many calls of each name C has answered by now, in the place of the memory rules."""
+    counted: Counter[str] = Counter()
+    run = Sandbox.run
+
+    def counting(*arguments: Any, **named: Any) -> GuestResult:
+        result = run(*arguments, **named)
+        for name, stats in result.host_calls.items():
+            counted[name] += stats.shortcuts
+        return result
+
+    monkeypatch.setattr(Sandbox, "run", counting)
+    return counted
+
+
+@pytest.fixture
+def takes_shortcuts(call_path: str) -> bool:
+    """Tell whether C answers what is ordinary: not on other call paths, and not without a C compiler."""
+    return call_path == "native" and ordinary.WRITE is not None
 
 
 _numbers = itertools.count()

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.torture.hammer import AGENT_NAME
-from tests.torture.place import POLICY
+from tests.torture.place import FOR_EVER
 
-from rotifer_host import Agent, Project
+from rotifer_host import Agent, DataPolicy, Project
 
 __all__ = ["QUOTA", "command", "make_agent", "started", "whole_command"]
 
@@ -40,12 +40,12 @@ def started(module: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def make_agent(folder: Path) -> Agent:
+def make_agent(folder: Path, policy: DataPolicy = FOR_EVER) -> Agent:
     """Return an agent with the example gene `counter`, and a quota that a few entries fill."""
     project = Project.init(folder)
     shutil.copytree(_ROOT / "guest-examples" / "counter", project.root / "genes" / "counter", dirs_exist_ok=True)
     project.compile("counter")
-    return project.create_agent(AGENT_NAME, ["counter"], memory_quota=QUOTA, data_policy=POLICY)
+    return project.create_agent(AGENT_NAME, ["counter"], memory_quota=QUOTA, data_policy=policy)
 
 
 def whole_command(agent: Agent, *arguments: str) -> list[str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.torture.commands import QUOTA, make_agent
-from tests.torture.place import Place
-from tests.torture.scenario import Guest
+from tests.torture.guest import Guest
+from tests.torture.place import FOR_EVER, Place
 
 from rotifer_host import Agent
 from rotifer_host.sandbox import available_call_paths
@@ -76,14 +76,14 @@ def torture_rounds(pytestconfig: pytest.Config) -> int:
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> Agent:
-    """Give an agent with the example gene `counter`, and a quota that shared entries fill."""
-    return make_agent(tmp_path / "project")
+def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
+    """Give an agent with the example gene `counter`, and a quota that shared entries fill; `param` is its policy."""
+    return make_agent(tmp_path / "project", getattr(request, "param", FOR_EVER))
 
 
 @pytest.fixture
 def busy(agent: Agent) -> Place:
     """Give the files of the agent, at the machine's time."""
-    place = Place(agent._project.root / ".rotifer", QUOTA, agent.id)
+    place = Place(agent._project.root / ".rotifer", QUOTA, agent.id, agent._record.dataPolicy)
     place.clock.set(time.time_ns() // 1_000_000)
     return place

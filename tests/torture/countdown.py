@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, Self
 import lmdb
 import pytest
 
+from rotifer_host.files import size_if_at
 from rotifer_host.testing import ManualClock
 
 __all__ = ["MODES", "NEVER", "Countdown", "FaultyClock", "Mode"]
@@ -30,7 +31,7 @@ MODES: Final[tuple[Mode, ...]] = ("once", "from then on", "short")
 """Only the N-th operation fails; it and all later ones; or the N-th write takes half of its bytes."""
 
 NEVER: Final = 1 << 60
-"""An operation that no scenario comes to."""
+"""An operation that no story comes to."""
 
 _ERRORS: Final = {
     "open": errno.EMFILE,
@@ -89,6 +90,8 @@ class Countdown:
             for module in _MODULES:
                 patch.setattr(f"rotifer_host.{module}.os", system)
             patch.setattr("rotifer_host.lock.fcntl", locks)
+            for module in ("audit.log", "lock"):  # looks without `os.stat` where it is built
+                patch.setattr(f"rotifer_host.{module}.size_if_at", system.counted("stat", size_if_at))
             patch.setattr("rotifer_host.store.environment.lmdb", database)
             yield
 
@@ -117,9 +120,11 @@ class _System:
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self._module, name)
-        return self._counted(name, real) if name in _ERRORS else real
+        return self.counted(name, real) if name in _ERRORS else real
 
-    def _counted(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Return an operation that counts as one of the name."""
+
         def call(*arguments: Any, **named: Any) -> Any:
             if self._countdown.fails(name):
                 raise OSError(_ERRORS[name], os.strerror(_ERRORS[name]))

@@ -1,10 +1,10 @@
-"""A process whose threads use one agent's memory as hard as they can.
+"""A process whose threads use one agent's memory as hard as they can, by guests where genes would.
 
     python -m tests.torture.hammer PROJECT WORKER SEED OPERATIONS
 
 Prints a line `KEY NUMBER` for each write of a key of its own that was answered, `run
 KEY… NUMBER` for each run that was saved, `problem …` for what must not happen, and at
-its end `count NAME NUMBER` for each kind of answer.
+its end `count NAME NUMBER` for each kind of answer, and for `shortcuts`, the calls that C answered.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import threading
 from collections import Counter
 from typing import Final
 
+from tests.torture.guest import Guest, Refused, Step, delete, query, read, write
 from tests.torture.place import gene
 
 from rotifer_host import Agent, Project
-from rotifer_host.errors import AccessDeniedError, BudgetExhaustedError, NotFoundError, RotiferError
+from rotifer_host.contract import ACCESS_DENIED, BUDGET_EXHAUSTED, NOT_FOUND
+from rotifer_host.errors import BudgetExhaustedError, RotiferError
 from rotifer_host.lock import Patience
-from rotifer_host.memory import AgentMemory, delete_request, query_request, read_request, write_request
+from rotifer_host.memory import AgentMemory
 from rotifer_host.sandbox import Deadline
 from rotifer_host.store import Store
 
@@ -34,12 +36,14 @@ _SHARED_KEYS: Final = 20
 _LARGEST: Final = 3000
 _SHORT_MS: Final = 3
 _STRANGER: Final = gene("c", "search")
+_EXPECTED: Final = (BUDGET_EXHAUSTED, NOT_FOUND, ACCESS_DENIED)
 
 
 class _Thread:
-    def __init__(self, agent: Agent, name: str, seed: int) -> None:
+    def __init__(self, agent: Agent, guest: Guest, name: str, seed: int) -> None:
         self.counts: Counter[str] = Counter()
         self._agent = agent
+        self._guest = guest
         self._own = [f"own/{name}/{number}" for number in range(OWN_KEYS)]
         self._choose = random.Random(seed)  # noqa: S311 - to be repeated
         self._caller = gene(self._choose.choice("ab"))
@@ -58,10 +62,10 @@ class _Thread:
                     kind(store, patience, number)
                 except BudgetExhaustedError:
                     self.counts["-4"] += 1
-                except NotFoundError:
-                    self.counts["-12"] += 1
-                except AccessDeniedError:
-                    self.counts["-2"] += 1
+                except Refused as refused:
+                    self.counts[str(refused.result)] += 1
+                    if refused.result not in _EXPECTED:
+                        _say(f"problem {kind.__name__}: {refused}")
                 except RotiferError as error:
                     _say(f"problem {kind.__name__}: {type(error).__name__}: {error}")
                 else:
@@ -70,16 +74,20 @@ class _Thread:
     def _memory(self, store: Store, patience: Patience) -> AgentMemory:
         return self._agent._memory(store, patience)
 
+    def _ask(self, memory: AgentMemory, step: Step) -> None:
+        """Make a call, of a guest that itself has time: `Refused` when the memory had none, or for another reason."""
+        self.counts["shortcuts"] += self._guest.get(memory, step).by_shortcut
+
     def _write_own(self, store: Store, patience: Patience, number: int) -> None:
         key = self._choose.choice(self._own)
-        self._memory(store, patience).write(self._caller, write_request(key, str(number).encode(), "PREFERENCE"))
+        self._ask(self._memory(store, patience), write(self._caller, key, str(number).encode(), "PREFERENCE"))
         _say(f"{key} {number}")
 
     def _run(self, store: Store, patience: Patience, number: int) -> None:
         memory = self._agent._memory(store, patience, durability="run")
         try:
             for key in self._own:
-                memory.write(self._caller, write_request(key, str(number).encode(), "PREFERENCE"))
+                self._ask(memory, write(self._caller, key, str(number).encode(), "PREFERENCE"))
         except BaseException:
             memory.rollback()
             raise
@@ -92,29 +100,29 @@ class _Thread:
     def _write_shared(self, store: Store, patience: Patience, number: int) -> None:
         del number
         value = bytes(self._choose.randrange(_LARGEST))
-        self._memory(store, patience).write(self._caller, write_request(self._shared(), value, "CACHE"))
+        self._ask(self._memory(store, patience), write(self._caller, self._shared(), value))
 
     def _read(self, store: Store, patience: Patience, number: int) -> None:
         del number
         memory = self._memory(store, patience)
-        memory.read(self._caller, read_request(self._shared()))
+        self._ask(memory, read(self._caller, self._shared()))
         memory.finish()
 
     def _refused(self, store: Store, patience: Patience, number: int) -> None:
         del number
         memory = self._memory(store, patience)
         try:
-            memory.read(_STRANGER, read_request(self._choose.choice(self._own)))
+            self._ask(memory, read(_STRANGER, self._choose.choice(self._own)))
         finally:
             memory.finish()
 
     def _query(self, store: Store, patience: Patience, number: int) -> None:
         del number
-        self._memory(store, patience).query(self._caller, query_request(key_prefix="shared/", limit=5))
+        self._ask(self._memory(store, patience), query(self._caller, keyPrefix="shared/", limit=5))
 
     def _delete(self, store: Store, patience: Patience, number: int) -> None:
         del number
-        self._memory(store, patience).delete(self._caller, delete_request(self._shared()))
+        self._ask(self._memory(store, patience), delete(self._caller, self._shared()))
 
     def _list(self, store: Store, patience: Patience, number: int) -> None:
         del number
@@ -129,7 +137,8 @@ def _say(line: str) -> None:
 
 def _main(project: str, worker: str, seed: str, operations: str) -> None:
     agent = Project.open(project).agent(AGENT_NAME)
-    workers = [_Thread(agent, f"{worker}.{number}", int(seed) + number) for number in range(THREADS)]
+    guest = Guest()
+    workers = [_Thread(agent, guest, f"{worker}.{number}", int(seed) + number) for number in range(THREADS)]
     threads = [threading.Thread(target=worker.work, args=(int(operations),)) for worker in workers]
     for thread in threads:
         thread.start()

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from tests.torture.place import POLICY, Place
+from tests.torture.place import Place
 
 from rotifer_host.audit import read_lines
 from rotifer_host.memory import AgentMemory
@@ -109,13 +109,13 @@ def unsound_in(place: Place, store: Store, memory: AgentMemory) -> list[str]:
         agent_id=place.agent_id,
         logs=[place.audit_path],
         clock=place.clock,
-        policy=POLICY,
+        policy=place.policy,
     )
     audit_lines(place)
     now_ms = place.clock.now_ms()
     with store.snapshot() as snapshot:
         found = check.problems + problems(snapshot, place.agent_id)
-        fresh = [record for _, record in snapshot.records() if not is_expired(record, now_ms // 1000, POLICY)]
+        fresh = [record for _, record in snapshot.records() if not is_expired(record, now_ms // 1000, place.policy)]
     listing = memory.list()
     if {entry.key for entry in listing.entries} != {record.key for record in fresh}:
         found.append("the listing is not what has not expired")

@@ -16,11 +16,27 @@ from rotifer_host.store import ModelStore, Store, open_store
 from rotifer_host.telemetry import TelemetryLog
 from rotifer_host.testing import ManualClock
 
-__all__ = ["AGENT", "NOBODY", "POLICY", "QUOTA", "Live", "Place", "Reference", "gene", "live"]
+__all__ = [
+    "AGENT",
+    "FOR_EVER",
+    "NOBODY",
+    "POLICIES",
+    "QUOTA",
+    "THIRTY_DAYS",
+    "Live",
+    "Place",
+    "Reference",
+    "gene",
+    "live",
+]
 
 AGENT: Final = "agent-1"
 QUOTA: Final = 4000
-POLICY: Final = DataPolicy(maxRetentionDays=30)
+FOR_EVER: Final = DataPolicy()
+"""With which C answers ordinary requests on the native call path."""
+THIRTY_DAYS: Final = DataPolicy(maxRetentionDays=30)
+"""With which it answers none, and entries expire."""
+POLICIES: Final = {"for ever": FOR_EVER, "thirty days": THIRTY_DAYS}
 NOBODY: Final = f"v2:{'0' * 64}"
 
 Live = list[tuple[str, bytes]]
@@ -32,10 +48,10 @@ def gene(letter: str, domain: str = "format") -> Caller:
     return Caller(f"v2:{letter * 64}", domain)
 
 
-def live(store: Store, now_ms: int) -> Live:
-    """Return what a store holds at a time, with `lastAccessedBy`, which a fault may cost, blotted out."""
+def live(store: Store, now_ms: int, policy: DataPolicy) -> Live:
+    """Return what a store holds at a time; `lastAccessedBy`, which a fault may cost, is blotted out."""
     with store.snapshot() as snapshot:
-        records = [record for _, record in snapshot.records() if not is_expired(record, now_ms // 1000, POLICY)]
+        records = [record for _, record in snapshot.records() if not is_expired(record, now_ms // 1000, policy)]
     records.sort(key=lambda record: record.sequence)
     return [(record.key, response_for(record, NOBODY)) for record in records]
 
@@ -43,9 +59,10 @@ def live(store: Store, now_ms: int) -> Live:
 class Place:
     """The files of one agent as they lie in `.rotifer`: `memory/<id>`, `audit.jsonl`, `telemetry.jsonl`."""
 
-    def __init__(self, folder: Path, quota: int = QUOTA, agent_id: str = AGENT) -> None:
+    def __init__(self, folder: Path, quota: int = QUOTA, agent_id: str = AGENT, policy: DataPolicy = FOR_EVER) -> None:
         self.folder = folder
         self.quota = quota
+        self.policy = policy
         self.agent_id = agent_id
         self.memory_path = folder / "memory" / agent_id
         self.audit_path = folder / "audit.jsonl"
@@ -73,7 +90,7 @@ class Place:
             telemetry=TelemetryLog(self.folder / "telemetry.jsonl", enabled=True),
             clock=self.clock,
             quota=self.quota,
-            policy=POLICY,
+            policy=self.policy,
             durability=durability,
             patience=patience,
         )
@@ -82,7 +99,8 @@ class Place:
 class Reference:
     """What an agent's memory holds when exactly the given calls have happened, in plain Python."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: DataPolicy) -> None:
+        self.policy = policy
         self.store = ModelStore()
         self.clock = ManualClock()
         log = Nowhere()
@@ -94,9 +112,9 @@ class Reference:
             telemetry=log,
             clock=self.clock,
             quota=QUOTA,
-            policy=POLICY,
+            policy=policy,
         )
 
     def live(self) -> Live:
         """Return what it holds now."""
-        return live(self.store, self.clock.now_ms())
+        return live(self.store, self.clock.now_ms(), self.policy)

@@ -1,11 +1,11 @@
-"""Children that play the scenario, forked from a process whose system calls are tampered with.
+"""Children that play stories, forked from a process whose system calls are tampered with.
 
     strace … python -m tests.torture.players FILE SYSCALL
 
-takes lines `FOLDER DURABILITY SPARE` and answers each with what the child's `play`
+takes lines `FOLDER STORY DURABILITY SPARE`, by tabs, and answers each with what the child's `play`
 returned, as JSON. strace counts the calls of each child by itself: a child first makes
 SPARE calls of SYSCALL on FILE that do nothing, so that one number in strace's options
-means another call of the scenario for each child.
+means another call of the story for each child.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from tests.torture.guest import Answer, Guest
 from tests.torture.place import Place
-from tests.torture.scenario import Answer, Guest, Played, play
-
-from rotifer_host.sandbox import available_call_paths
+from tests.torture.scenario import STORIES, Played, play
 
 __all__ = ["SPARE", "decode", "encode"]
 
@@ -34,14 +33,14 @@ SPARE: Final[dict[str, Callable[[int], object]]] = {
 
 def encode(played: Played) -> str:
     """Return one line of JSON."""
-    answers = [None if answer is None else (answer.result, answer.response.decode()) for answer in played.answers]
+    answers = [answer and (answer.result, answer.response.decode(), answer.by_shortcut) for answer in played.answers]
     return json.dumps([answers, played.saved])
 
 
 def decode(line: str) -> Played:
     """Return what `encode` was given."""
     answers, saved = json.loads(line)
-    return Played([None if a is None else Answer(a[0], a[1].encode()) for a in answers], saved)
+    return Played([a and Answer(a[0], a[1].encode(), a[2]) for a in answers], saved)
 
 
 def _spend(path: Path, syscall: str, spare: int) -> None:
@@ -54,14 +53,14 @@ def _spend(path: Path, syscall: str, spare: int) -> None:
 
 def _serve(path: Path, syscall: str) -> None:
     for line in sys.stdin:
-        folder, durability, spare = line.split("\t")
+        folder, name, durability, spare = line.split("\t")
+        story = STORIES[name]
         child = os.fork()
         if child == 0:
             try:
                 _spend(path, syscall, int(spare))
-                played = play(
-                    Place(Path(folder)), Guest(available_call_paths()[0]), "run" if durability == "run" else "call"
-                )
+                place = Place(Path(folder), policy=story.policy)
+                played = play(place, Guest(), story, "run" if durability == "run" else "call")
                 os.write(1, f"{encode(played)}\n".encode())
                 os._exit(0)
             finally:

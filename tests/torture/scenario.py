@@ -1,96 +1,64 @@
-"""One scenario that creates, updates, evicts, expires, deletes and is denied, played by a guest.
+"""Stories that create, update, evict, expire, delete and are denied, played by a guest.
 
-`play` makes its calls through a sandbox and never raises; `verdict` says what does
+`play` makes a story's calls through a sandbox and never raises; `verdict` says what does
 not fit between what the calls answered and what lies on the disk afterwards.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from tests.torture.guest import ENDED, Answer, Guest, Step, delete, query, read, write
 from tests.torture.invariants import State, audit_lines, state_of, unsaved, unsound_in
-from tests.torture.place import NOBODY, Place, Reference, gene, live
+from tests.torture.place import FOR_EVER, NOBODY, THIRTY_DAYS, Place, Reference, gene, live
 
 from rotifer_host import contract
-from rotifer_host.agent.memory_calls import MEMORY_CALLS, memory_functions
 from rotifer_host.errors import BufferTooSmallError, HostCallError, RotiferError
-from rotifer_host.limits import Limits
 from rotifer_host.memory import (
     AgentMemory,
     Caller,
+    DataPolicy,
     Durability,
     decode_delete,
     decode_query,
     decode_read,
     decode_write,
 )
-from rotifer_host.sandbox import (
-    Deadline,
-    HostFunctions,
-    HostTime,
-    Module,
-    PlainFunction,
-    Run,
-    Sandbox,
-    assemble,
-    core_functions,
-    wasi_functions,
-)
+from rotifer_host.sandbox import Deadline
 
-__all__ = ["ENDED", "SCENARIO", "Answer", "Guest", "Played", "Step", "answered", "play", "recovered", "verdict"]
-
-_OUT: Final = 131_072
-_ROOM: Final = 65_536
-_IMPORTS: Final = "".join(
-    f'(import "rotifer" "{call}" (func (param i32 i32 i32 i32) (result i32)))' for call in MEMORY_CALLS
-)
-_GUEST: Final = f"""(module
-    (type $call (func (param i32 i32 i32 i32) (result i32)))
-    {_IMPORTS}
-    (import "torture" "which" (func $which (result i32)))
-    (import "torture" "room" (func $room (result i32)))
-    (import "torture" "answered" (func $answered (param i32)))
-    (memory (export "memory") 4)
-    (table 4 funcref) (elem (i32.const 0) 0 1 2 3)
-    (data (i32.const 0) "1")
-    (func (export "alloc") (param i32) (result i32) (i32.const 1024))
-    (func (export "express") (param $at i32) (param $len i32) (result i32)
-        (call $answered (call_indirect (type $call)
-            (local.get $at) (local.get $len) (i32.const {_OUT}) (call $room) (call $which)))
-        (i32.const 0)))"""
+__all__ = ["STORIES", "Played", "Story", "answered", "happen", "play", "recovered", "verdict"]
 
 
-class Step(NamedTuple):
-    """A memory call of a gene; time passes before it."""
+class Story(NamedTuple):
+    """Calls that are made one after another, and the agent's data policy."""
 
-    caller: Caller
-    call: str
-    request: dict[str, Any]
-    room: int = _ROOM
-    seconds: int = 1
-
-
-class Answer(NamedTuple):
-    """What a guest got; `ENDED` when the host ended its run instead."""
-
-    result: int
-    response: bytes = b""
+    policy: DataPolicy
+    steps: tuple[Step, ...]
 
 
 class Played(NamedTuple):
-    """How a scenario went."""
+    """How a story went."""
 
     answers: list[Answer | None]
     """One for each call made; None for a run that was ended."""
     saved: bool
     """Whether the end of the run said that everything is kept."""
 
+    @property
+    def shortcuts(self) -> int:
+        """Calls that C answered."""
+        return sum(answer is not None and answer.by_shortcut for answer in self.answers)
 
-ENDED: Final = None
+    @property
+    def failed_shortcuts(self) -> int:
+        """Those among them that it answered with a storage error."""
+        failed = (answer for answer in self.answers if answer is not None and answer.result == contract.STORAGE_ERROR)
+        return sum(answer.by_shortcut for answer in failed)
+
+
 DOCUMENTED: Final = frozenset(
     (
         contract.BUFFER_TOO_SMALL,
@@ -104,103 +72,61 @@ DOCUMENTED: Final = frozenset(
 )
 
 
-def _write(letter: str, key: str, size: int, category: str = "CACHE", **more: Any) -> Step:
-    value = base64.b64encode(key[:1].encode() * size).decode()
-    request = {"key": key, "value": value, "category": category}
-    seconds = more.pop("seconds", 1)
-    return Step(gene(letter), "writeMemory", request | more, seconds=seconds)
-
-
+_A: Final = gene("a")
+_B: Final = gene("b")
 _DAY: Final = 86_400
 _A_DAY: Final = {"maxRetentionDays": 1, "autoDeleteOnTermination": False, "anonymizationSupported": False}
 _OWN: Final = {"readScope": "CREATOR_GENE_ONLY", "writeScope": "CREATOR_GENE_ONLY", "sharePolicy": "PRIVATE"}
 
-SCENARIO: Final = (
-    _write("a", "keep", 900, "PREFERENCE"),
-    _write("a", "cache/1", 700),
-    _write("b", "day", 300, "CONTEXT", retentionPolicy=_A_DAY),
-    _write("a", "secret", 100, "PATTERN", accessPolicy=_OWN),
-    Step(gene("b"), "readMemory", {"key": "keep"}),  # notes another reader
-    Step(gene("b"), "readMemory", {"key": "secret"}),  # denied
-    _write("b", "secret", 10, "PATTERN"),  # denied
-    Step(gene("b"), "deleteMemory", {"key": "secret"}),  # denied
-    _write("a", "keep", 950, "PREFERENCE"),  # update
-    _write("b", "cache/2", 800),
-    _write("a", "cache/3", 1500),  # evicts cache/1
-    Step(gene("a"), "queryMemory", {"keyPrefix": "cache/"}),
-    Step(gene("a"), "readMemory", {"key": "keep"}, room=16),  # -1
-    _write("a", "large", 3900, "PREFERENCE"),  # -8
-    Step(gene("a"), "writeMemory", {"key": "", "value": "", "category": "CACHE"}),  # -10
-    Step(gene("a"), "deleteMemory", {"key": "cache/3"}),
-    Step(gene("a"), "deleteMemory", {"key": "cache/3"}),  # -12
-    _write("a", "day", 20, "CONTEXT", seconds=_DAY),  # expires b's, and makes a new one
-    Step(gene("a"), "queryMemory", {}, seconds=31 * _DAY),  # all that follows the data policy expires
-    _write("b", "cache/4", 400),
-    Step(gene("b"), "readMemory", {"key": "cache/4"}),
+_EVERYTHING: Final = (
+    write(_A, "keep", b"k" * 900, "PREFERENCE"),
+    write(_A, "cache/1", b"c" * 700),
+    write(_B, "day", b"d" * 300, "CONTEXT", retentionPolicy=_A_DAY),
+    write(_A, "secret", b"s" * 100, "PATTERN", accessPolicy=_OWN),
+    read(_B, "keep"),  # notes another reader
+    read(_B, "secret"),  # denied
+    write(_B, "secret", b"s" * 10, "PATTERN"),  # denied
+    delete(_B, "secret"),  # denied
+    write(_A, "keep", b"k" * 950, "PREFERENCE"),  # update
+    write(_B, "cache/2", b"c" * 800),
+    write(_A, "cache/3", b"c" * 1500),  # evicts cache/1
+    query(_A, keyPrefix="cache/"),
+    read(_A, "keep", room=16),  # -1
+    write(_A, "large", b"l" * 3900, "PREFERENCE"),  # -8
+    write(_A, "", b""),  # -10
+    delete(_A, "cache/3"),
+    delete(_A, "cache/3"),  # -12
+    write(_A, "day", b"d" * 20, "CONTEXT", seconds=_DAY),  # expires b's, and makes a new one
+    query(_A)._replace(seconds=31 * _DAY),  # all that follows a data policy of thirty days expires
+    write(_B, "cache/4", b"c" * 400),
+    read(_B, "cache/4"),
 )
+_ORDINARY: Final = (
+    write(_A, "keep", b"k" * 900, "PREFERENCE"),
+    write(_B, "move", b"m" * 300),
+    read(_B, "keep"),  # notes another reader
+    read(_A, "keep"),  # and forgets it
+    write(_A, "keep", b"k" * 950, "PREFERENCE"),
+    write(_A, "move", b"m" * 20, "CONTEXT"),
+    read(_B, "move", "PATTERN"),  # null
+    read(_B, "keep", room=16),  # -1
+    read(_B, "keep"),
+)
+STORIES: Final = {
+    "thirty days": Story(THIRTY_DAYS, _EVERYTHING),
+    "for ever": Story(FOR_EVER, _EVERYTHING),
+    "ordinary": Story(FOR_EVER, _ORDINARY),
+}
+"""By name; what `Guest.takes_shortcuts` answers with C: nothing, the calls that happen to be ordinary, nearly all."""
 
 
-class _Asker:
-    """What the guest of a step asks its host, beside the memory of the agent."""
-
-    def __init__(self, memory: AgentMemory, step: Step) -> None:
-        self.memory = memory
-        self.caller = step.caller
-        self.step = step
-        self.answer: Answer | None = ENDED
-
-
-def _which(run: Run) -> int:
-    return MEMORY_CALLS.index(run.services.step.call)
-
-
-def _room(run: Run) -> int:
-    return int(run.services.step.room)
-
-
-def _answered(run: Run, result: int) -> None:
-    signed = result - (result >> 31 << 32)
-    run.services.answer = Answer(signed, (run.memory.read(_OUT, max(signed, 0)) or b""))
-
-
-class Guest:
-    """A module that makes one call for each run, on one call path."""
-
-    def __init__(self, call_path: str) -> None:
-        own = (
-            PlainFunction("torture", "which", (), ("i32",), _which),
-            PlainFunction("torture", "room", (), ("i32",), _room),
-            PlainFunction("torture", "answered", ("i32",), (), _answered),
-        )
-        self.call_path = call_path
-        functions = HostFunctions(core_functions(), wasi_functions(), memory_functions(), own)
-        self._sandbox = Sandbox(functions, call_path=call_path)
-        self._module: Module = self._sandbox.load(assemble(_GUEST), name="guest")
-
-    def ask(self, memory: AgentMemory, step: Step, deadline: Deadline) -> Answer | None:
-        """Make the call of a step; `ENDED` when it ended the run. Raises what a bug in the host raises."""
-        asker = _Asker(memory, step)
-        limits = Limits()
-        self._sandbox.run(
-            self._module,
-            json.dumps(step.request, separators=(",", ":")).encode(),
-            limits=limits,
-            deadline=deadline,
-            host_time=HostTime(limits.host_time_ms),
-            services=asker,
-            context={},
-            logical_ms=0,
-        )
-        return asker.answer
-
-
-def play(place: Place, guest: Guest, durability: Durability = "call") -> Played:
-    """Play the scenario as one run of an agent, until its end or until the host ends it."""
+def play(place: Place, guest: Guest, story: Story, durability: Durability = "call") -> Played:
+    """Play a story as one run of an agent, until its end or until the host ends it."""
     answers: list[Answer | None] = []
     deadline = Deadline(60_000)
     try:
         with place.open(durability, deadline) as (_, memory):
-            for step in SCENARIO:
+            for step in story.steps:
                 place.clock.advance(seconds=step.seconds)
                 try:
                     answers.append(guest.ask(memory, step, deadline))
@@ -215,24 +141,24 @@ def play(place: Place, guest: Guest, durability: Durability = "call") -> Played:
     return Played(answers, saved=True)
 
 
-def verdict(place: Place, played: Played, durability: Durability, *, log_works: bool = True) -> list[str]:
-    """Return what is wrong with a place after a scenario in an empty one; `place` has a working clock again."""
+def verdict(place: Place, story: Story, played: Played, durability: Durability, *, log_works: bool = True) -> list[str]:
+    """Return what is wrong with a place after a story in an empty one; `place` has a working clock again."""
     found = [
         f"call {number} answered {answer.result}"
         for number, answer in enumerate(played.answers)
         if answer is not None and answer.result < 0 and answer.result not in DOCUMENTED
     ]
-    reference = Reference()
+    reference = Reference(story.policy)
     kept = durability == "call" or played.saved
-    for number, (step, answer) in enumerate(zip(SCENARIO, played.answers, strict=False)):
+    for number, (step, answer) in enumerate(zip(story.steps, played.answers, strict=False)):
         reference.clock.advance(seconds=step.seconds)
         if answer is not None and answer.result >= 0 and kept:
-            response = _happen(reference.memory, step)
-            if response is None or _blot(response) != _blot(answer.response):
+            response = happen(reference.memory, step)
+            if isinstance(response, int) or _blot(response) != _blot(answer.response):
                 found.append(f"call {number} answered {answer.response!r}, not {response!r}")
     place.clock.set(reference.clock.now_ms())
     with place.open() as (store, memory):
-        held = live(store, place.clock.now_ms())
+        held = live(store, place.clock.now_ms(), place.policy)
         without_change = unsaved(audit_lines(place), State(), state_of(store))
         found += unsound_in(place, store, memory)
     if held != reference.live():
@@ -255,7 +181,7 @@ def recovered(place: Place, guest: Guest) -> list[str]:
     deadline = Deadline(60_000)
     with place.open("call", deadline) as (store, memory):
         entries = memory.list().entries
-        steps = [Step(gene("a"), "readMemory", {"key": entry.key}, seconds=0) for entry in entries]
+        steps = [read(_A, entry.key) for entry in entries]
         answers = [guest.ask(memory, step, deadline) for step in steps]
         problems += [f"reading {step.request} gave {a}" for step, a in zip(steps, answers, strict=True) if not _fine(a)]
         for category in contract.CATEGORIES:
@@ -263,7 +189,7 @@ def recovered(place: Place, guest: Guest) -> list[str]:
         left = memory.list()
         if left.used or left.entries:
             problems.append(f"after deleting everything {left} is left")
-        answer = guest.ask(memory, _write("a", "large", 3900, "PREFERENCE"), deadline)
+        answer = guest.ask(memory, write(_A, "large", bytes(3900), "PREFERENCE"), deadline)
         if not _fine(answer):
             problems.append(f"the freed room could not be used: {answer}")
         return problems + unsound_in(place, store, memory)
@@ -290,8 +216,8 @@ _DO: Final[dict[str, Callable[[AgentMemory, Caller, bytes, Callable[[int], None]
 }
 
 
-def _happen(memory: AgentMemory, step: Step) -> bytes | None:
-    """Make a call of the reference; None when it is refused there."""
+def happen(memory: AgentMemory, step: Step) -> bytes | int:
+    """Make a call by the memory rules alone; return the response or the error's result."""
 
     def admit(length: int) -> None:
         if length > step.room:
@@ -299,5 +225,5 @@ def _happen(memory: AgentMemory, step: Step) -> bytes | None:
 
     try:
         return _DO[step.call](memory, step.caller, json.dumps(step.request).encode(), admit)
-    except HostCallError:
-        return None
+    except HostCallError as error:
+        return error.result

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, get_args
 
 import lmdb
 import pytest
 from tests.torture.countdown import Countdown
+from tests.torture.guest import Answer, Guest, Step, delete, query, read, write
 from tests.torture.invariants import audit_lines, read_state, unsaved, unsound
-from tests.torture.place import Place, gene
-from tests.torture.scenario import Guest, Step
+from tests.torture.place import FOR_EVER, POLICIES, Place, gene
 
-from rotifer_host.contract import BUDGET_EXHAUSTED
-from rotifer_host.errors import AccessDeniedError, LockTimeoutError, RotiferError, StorageError, StoreError
+from rotifer_host.contract import ACCESS_DENIED, BUDGET_EXHAUSTED, STORAGE_ERROR
+from rotifer_host.errors import LockTimeoutError, RotiferError, StorageError, StoreError
 from rotifer_host.lock import FileLock, Wait
-from rotifer_host.memory import delete_request, query_request, read_request, write_request
+from rotifer_host.memory import Durability, query_request, read_request, write_request
 from rotifer_host.sandbox import Deadline
 from rotifer_host.store.environment import registry
+from rotifer_host.testing import ManualClock
 
 _ROOT: Final = Path(__file__).parents[2]
 _READERS: Final = 4
+_DURABILITIES: Final[tuple[Durability, ...]] = get_args(Durability)
 
 HOLDER: Final = """
 import sys
@@ -69,10 +73,10 @@ def put(place: Place, key: str = "k", value: bytes = b"1") -> None:
         memory.write(gene("a"), write_request(key, value, "CACHE"))
 
 
-WRITE: Final = Step(gene("a"), "writeMemory", {"key": "k", "value": "", "category": "CACHE"})
-DELETE: Final = Step(gene("a"), "deleteMemory", {"key": "k"})
-READ: Final = Step(gene("b"), "readMemory", {"key": "k"})
-QUERY: Final = Step(gene("b"), "queryMemory", {})
+WRITE: Final = write(gene("a"), "k", b"")
+DELETE: Final = delete(gene("a"), "k")
+READ: Final = read(gene("b"), "k")
+QUERY: Final = query(gene("b"))
 
 
 @pytest.mark.parametrize("what", ["memory", "log"])
@@ -82,18 +86,36 @@ def test_a_deadline_ends_the_wait_for_a_lock(place: Place, guest: Guest, what: s
     put(place)
     before = read_state(place)
     with holder(place, what):
-        deadline = Deadline(40)
-        with place.open("call", deadline) as (_, memory):
-            answer = guest.ask(memory, step, deadline)
-            memory.finish()
-        assert answer is None or answer.result == BUDGET_EXHAUSTED
-        with place.open("call", Deadline(60_000)) as (_, memory):
-            for reading in (READ, QUERY):
-                answer = guest.ask(memory, reading, Deadline(60_000))
+        for durability, policy in product(_DURABILITIES, POLICIES.values()):
+            place.policy = policy
+            ordinary = guest.takes_shortcuts and policy == FOR_EVER
+            with place.open(durability, Deadline(40)) as (_, memory):  # the guest itself has time
+                answer = guest.ask(memory, step)
                 assert answer is not None
-                assert answer.result > 0
-            memory.finish()
+                waits = what == "memory" or durability == "call"  # else only the end of the run wants the log
+                assert (answer.result == BUDGET_EXHAUSTED) == waits
+                assert answer.by_shortcut == (ordinary and step is WRITE)
+                memory.rollback()
+            with place.open("call", Deadline(60_000)) as (_, memory):
+                answers = [guest.get(memory, reading) for reading in (READ, QUERY, READ)]
+                assert answers[-1].by_shortcut == ordinary
+                memory.finish()
         assert before == read_state(place)
+    assert unsound(place) == []
+
+
+def test_a_deadline_ends_a_guest_that_waits_for_a_lock(place: Place, guest: Guest) -> None:
+    """The same where it is the deadline of the run: its call is answered -4, or the guest is not there any more."""
+    put(place)
+    before = read_state(place)
+    with holder(place, "memory"):
+        for durability in _DURABILITIES:
+            deadline = Deadline(40)
+            with place.open(durability, deadline) as (_, memory):
+                answer = guest.ask(memory, WRITE, deadline)
+                assert answer is None or answer.result == BUDGET_EXHAUSTED
+                memory.finish()
+    assert before == read_state(place)
     assert unsound(place) == []
 
 
@@ -124,18 +146,39 @@ def test_readers_slots_of_the_dead_are_used_again(place: Place, monkeypatch: pyt
                 assert snapshot.totals().entries == 1
 
 
-def test_more_readers_than_slots_are_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_readers_than_slots_are_refused(place: Place, guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as all of them live; the memory works again when one has gone."""
     monkeypatch.setattr("rotifer_host.store.environment._MAX_READERS", _READERS)
     with place.open() as (store, memory):
-        memory.write(gene("a"), write_request("k", b"1", "CACHE"))
+        guest.get(memory, WRITE)
         snapshots = [store.snapshot() for _ in range(_READERS)]
         with pytest.raises(StorageError, match="MDB_READERS_FULL"):
             memory.read(gene("a"), read_request("k"))
+        refused = guest.ask(memory, READ)
+        assert refused is not None
+        assert refused.result == STORAGE_ERROR
         snapshots.pop().__exit__(None, None, None)
-        assert memory.read(gene("a"), read_request("k")) != b"null"
+        assert guest.get(memory, READ).by_shortcut == guest.takes_shortcuts
         for snapshot in snapshots:
             snapshot.__exit__(None, None, None)
+
+
+class ForkingClock(ManualClock):
+    """A clock that forks once when it is read."""
+
+    def __init__(self, start_ms: int) -> None:
+        super().__init__()
+        self.set(start_ms)
+        self.due = False
+        self.child = -1
+        """What `os.fork` returned."""
+
+    def now_ms(self) -> int:
+        """Return the time, in both processes."""
+        if self.due:
+            self.due = False
+            self.child = os.fork()
+        return super().now_ms()
 
 
 def in_fork(work: Callable[[], object]) -> None:
@@ -147,27 +190,56 @@ def in_fork(work: Callable[[], object]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # the child only does what is safe
-def test_a_fork_in_the_middle_of_a_run_changes_nothing_for_it(place: Place) -> None:
+def test_a_fork_in_the_middle_of_a_run_changes_nothing_for_it(place: Place, guest: Guest) -> None:
     """In the child every call is refused, and ending the run there ends nothing; then the parent saves."""
     with place.open("run") as (_, memory):
-        memory.write(gene("a"), write_request("k", b"1", "CACHE"))
-        with pytest.raises(AccessDeniedError):  # with its line that of the write is in the log
-            memory.read(gene("a", "search"), read_request("k"))
+        first = guest.get(memory, write(gene("a"), "k", b"1"))
+        denied = guest.ask(memory, read(gene("a", "search"), "k"))  # with its line that of the write is in the log
+        assert denied is not None
+        assert denied.result == ACCESS_DENIED
 
         def work() -> None:
-            calls: tuple[Callable[[], Any], ...] = (
-                lambda: memory.write(gene("a"), write_request("l", b"", "CACHE")),
-                lambda: memory.delete(gene("a"), delete_request("k")),
-                memory.finish,
-            )
-            for call in calls:
-                with pytest.raises(StorageError):
-                    call()
+            for step in (write(gene("a"), "l", b""), write(gene("a"), "k", b""), delete(gene("a"), "k"), READ):
+                answer = guest.ask(memory, step)
+                assert answer is not None
+                assert answer.result == STORAGE_ERROR
+            with pytest.raises(StorageError):
+                memory.finish()
             memory.rollback()
 
         in_fork(work)
         assert len(audit_lines(place)) == 2
-        memory.write(gene("a"), write_request("m", b"1", "CACHE"))
+        last = guest.get(memory, write(gene("a"), "m", b"1"))
+        memory.finish()
+    assert first.by_shortcut == last.by_shortcut == guest.takes_shortcuts
+    assert {*read_state(place)} == {"k", "m"}
+    assert unsaved(audit_lines(place), {}, read_state(place)) == []
+    assert unsound(place) == []
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("durability", _DURABILITIES)
+@pytest.mark.parametrize("step", [WRITE, READ], ids=["write", "read"])
+def test_a_fork_within_a_host_call_ends_the_guest_in_the_child_alone(
+    place: Place, guest: Guest, step: Step, durability: Durability
+) -> None:
+    """The call that forked goes on in both: refused in the child, whose run is over; answered in the parent."""
+    put(place)
+    forking = ForkingClock(place.clock.now_ms())
+    place.clock = forking
+    with place.open(durability) as (_, memory):
+        guest.get(memory, READ)  # by now C knows what is committed
+        forking.due = True
+        answer: Answer | None = Answer(0)
+        try:
+            answer = guest.ask(memory, step)
+        finally:
+            if forking.child == 0:
+                os._exit(0 if answer is None or answer.result == STORAGE_ERROR else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(forking.child, 0)[1]) == 0
+        assert answer is not None
+        assert (answer.result > 0, answer.by_shortcut) == (True, guest.takes_shortcuts)
+        guest.get(memory, write(gene("b"), "m", b"1"))
         memory.finish()
     assert {*read_state(place)} == {"k", "m"}
     assert unsaved(audit_lines(place), {}, read_state(place)) == []

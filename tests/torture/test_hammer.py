@@ -13,15 +13,19 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
 
+import pytest
 from tests.torture.commands import command, started
+from tests.torture.guest import Guest
 from tests.torture.hammer import AGENT_NAME, OWN_KEYS, THREADS
 from tests.torture.invariants import State, audit_lines, read_state, unsaved, unsound
-from tests.torture.place import Place, live
+from tests.torture.place import FOR_EVER, POLICIES, Place, live
 
 from rotifer_host import Agent
 
 _PROCESSES: Final = 4
 _OPERATIONS: Final = 150
+
+policies = pytest.mark.parametrize("agent", POLICIES.values(), indirect=True, ids=POLICIES)
 
 
 class Hammers(ExitStack):
@@ -39,8 +43,8 @@ class Hammers(ExitStack):
 def own_values(place: Place) -> dict[str, int]:
     """Return what the processes' own entries hold."""
     with place.open() as (store, _):
-        entries = [json.loads(body) for key, body in live(store, place.clock.now_ms()) if key.startswith("own/")]
-    values = {entry["key"]: entry["value"] for entry in entries}
+        entries = [json.loads(body) for _, body in live(store, place.clock.now_ms(), place.policy)]
+    values = {entry["key"]: entry["value"] for entry in entries if entry["key"].startswith("own/")}
     return {key: int(b64decode(value)) for key, value in values.items()}
 
 
@@ -61,6 +65,12 @@ def read_report(output: str) -> tuple[dict[str, int], Counter[str], list[str]]:
     return last, counts, problems
 
 
+def took_shortcuts(place: Place, counts: Counter[str]) -> bool:
+    """Tell whether C answered where it should, and only there; `counts` is left without that."""
+    return (counts.pop("shortcuts", 0) > 0) == (place.policy == FOR_EVER and Guest().takes_shortcuts)
+
+
+@policies
 def test_threads_processes_and_commands_share_one_memory(
     agent: Agent, busy: Place, torture_seed: int, torture_rounds: int, tell: Callable[[str], None]
 ) -> None:
@@ -85,7 +95,8 @@ def test_threads_processes_and_commands_share_one_memory(
             assert problems == []
             last |= written
             counts += counted
-    tell(f"{counts.total()} operations, {commands} commands: {dict(counts)}")
+    tell(f"{_PROCESSES * THREADS * operations} operations, {commands} commands: {dict(counts)}")
+    assert took_shortcuts(busy, counts)
     assert counts.total() == _PROCESSES * THREADS * operations
     assert len(last) == _PROCESSES * THREADS * OWN_KEYS
     assert own_values(busy) == last
@@ -93,6 +104,7 @@ def test_threads_processes_and_commands_share_one_memory(
     assert unsound(busy) == []
 
 
+@policies
 def test_killed_processes_hold_nobody_up(agent: Agent, busy: Place, torture_seed: int, torture_rounds: int) -> None:
     """No lock and no reader's slot stays taken; what the killed ones were answered is there, and so is the rest."""
     choose = random.Random(torture_seed)  # noqa: S311 - to be repeated
@@ -103,7 +115,8 @@ def test_killed_processes_hold_nobody_up(agent: Agent, busy: Place, torture_seed
             reports = [killed(victim, choose.uniform(0, 0.3)) for victim in victims]
             output, errors = survivor.communicate()
         assert (survivor.returncode, errors) == (0, "")
-        last, _, problems = read_report(output)
+        last, counts, problems = read_report(output)
+        assert took_shortcuts(busy, counts)
         assert problems == []
         values = own_values(busy)
         assert {key: values[key] for key in last} == last

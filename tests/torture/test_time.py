@@ -43,8 +43,8 @@ class Timed(NamedTuple):
 
     def memory(self, policy: DataPolicy) -> AgentMemory:
         """Return the memory under a data policy."""
+        self.place.policy = policy
         memory = self.place.on(self.store)
-        memory._policy = memory._changes._policy = policy
         memory._quota = _QUOTA
         return memory
 

@@ -2,10 +2,10 @@
 
     python -m tests.torture.writers
 
-takes lines `FOLDER DURABILITY SEED CLOCK_MS`, by tabs, and answers each with the child's pid. The child
-makes the changes `changes(SEED)` gives and reports each answer by a line of its own
-once it has it: `NUMBER RESULT`, or with durability `run` one for each run, `NUMBER 0`
-for the last change of a run that was saved.
+takes lines `FOLDER POLICY DURABILITY SEED CLOCK_MS`, by tabs, and answers each with the child's pid. The
+child's guest makes the calls `calls(SEED)` gives and reports each answer by a line of its own
+once it has it: `NUMBER RESULT SHORTCUTS`, or with durability `run` one for each run, `NUMBER 0
+SHORTCUTS` for the last call of a run that was saved. SHORTCUTS is how many calls C has answered since the last line.
 """
 
 from __future__ import annotations
@@ -16,83 +16,69 @@ import sys
 from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
-from typing import Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, get_args
 
-from tests.torture.place import Place, gene
+from tests.torture.guest import Guest, Step, delete, read, write
+from tests.torture.place import POLICIES, Place, gene
 
-from rotifer_host.errors import HostCallError
-from rotifer_host.memory import AgentMemory, Category, Durability, RetentionPolicy, delete_request, write_request
+from rotifer_host.memory import Category, Durability
 
-__all__ = ["RUN", "Write", "apply", "changes"]
+__all__ = ["RUN", "Timed", "calls"]
 
 RUN: Final = 7
-"""Changes in a run."""
+"""Calls in a run."""
 _KEYS: Final = 12
-_A_DAY: Final = RetentionPolicy(1, autoDeleteOnTermination=False, anonymizationSupported=False)
+_A_DAY: Final = {"maxRetentionDays": 1, "autoDeleteOnTermination": False, "anonymizationSupported": False}
 
 
-class Write(NamedTuple):
-    """One change and how long after the one before it happens."""
+class Timed(NamedTuple):
+    """A call and how long after the one before it happens."""
 
     ms: int
-    letter: str
-    key: str
-    category: Category | None
-    """None deletes."""
-    size: int
-    short: bool
-    """Whether it is kept for a day, and not as long as the agent's policy says."""
+    step: Step
 
 
-def changes(seed: int) -> Iterator[Write]:
-    """Yield changes without end, the same for a seed: they create, update, delete, evict, expire or are refused."""
+def calls(seed: int) -> Iterator[Timed]:
+    """Yield calls without end, the same for a seed.
+
+    They create, update, delete, evict, expire, read or are refused.
+    """
     choose = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
     categories: tuple[Category, ...] = get_args(Category)
     while True:
-        number = choose.randrange(_KEYS)
-        category = None if choose.random() < 0.15 else categories[number % len(categories)]
-        yield Write(
-            ms=choose.choice((0, 1, 1000, 40_000_000)),
-            letter=choose.choice("abababc"),
-            key=f"k{number}",
-            category=category,
-            size=choose.randrange(700),
-            short=choose.random() < 0.3,
-        )
-
-
-def apply(memory: AgentMemory, change: Write) -> int:
-    """Make a change and return its result as a host call would."""
-    caller = gene(change.letter, "search" if change.letter == "c" else "format")
-    try:
-        if change.category is None:
-            return len(memory.delete(caller, delete_request(change.key)))
-        if change.short:
-            request = write_request(change.key, bytes(change.size), change.category, retention_policy=_A_DAY)
-        else:
-            request = write_request(change.key, bytes(change.size), change.category)
-        return len(memory.write(caller, request))
-    except HostCallError as error:
-        return error.result
+        letter = choose.choice("abababc")
+        caller = gene(letter, "search" if letter == "c" else "format")
+        number, kind = choose.randrange(_KEYS), choose.random()
+        key = f"k{number}"
+        if kind < 0.15:
+            step = delete(caller, key)
+        elif kind < 0.3:
+            step = read(caller, key)
+        else:  # some are kept for a day, and not as long as the agent's policy says
+            more: dict[str, Any] = {"retentionPolicy": _A_DAY} if choose.random() < 0.2 else {}
+            step = write(caller, key, bytes(choose.randrange(700)), categories[number % len(categories)], **more)
+        yield Timed(choose.choice((0, 1, 1000, 40_000_000)), step)
 
 
 def _work(place: Place, durability: Durability, seed: int) -> None:
-    """Write until killed."""
-    work = changes(seed)
+    """Make calls until killed."""
+    guest, work = Guest(), calls(seed)
     with place.open() as (store, _):
         for number in count():
             memory = place.on(store, durability)
+            shortcuts = result = 0
+            for call in islice(work, 1 if durability == "call" else RUN):
+                place.clock.advance(ms=call.ms)
+                answer = guest.ask(memory, call.step)
+                assert answer is not None
+                shortcuts += answer.by_shortcut
+                result = answer.result if durability == "call" else 0
             if durability == "call":
-                change = next(work)
-                place.clock.advance(ms=change.ms)
-                _say(f"{number} {apply(memory, change)}")
+                _say(f"{number} {result} {shortcuts}")
                 memory.finish()
-                continue
-            for change in islice(work, RUN):
-                place.clock.advance(ms=change.ms)
-                apply(memory, change)
-            memory.finish()
-            _say(f"{number} 0")
+            else:
+                memory.finish()
+                _say(f"{number} {result} {shortcuts}")
 
 
 def _say(line: str) -> None:
@@ -101,11 +87,11 @@ def _say(line: str) -> None:
 
 def _serve() -> None:
     for line in sys.stdin:
-        folder, durability, seed, clock_ms = line.split("\t")
+        folder, policy, durability, seed, clock_ms = line.split("\t")
         child = os.fork()
         if child == 0:
             _say(f"pid {os.getpid()}")  # by itself: nothing it reports comes before
-            place = Place(Path(folder))
+            place = Place(Path(folder), policy=POLICIES[policy])
             place.clock.set(int(clock_ms))
             try:
                 _work(place, "run" if durability == "run" else "call", int(seed))

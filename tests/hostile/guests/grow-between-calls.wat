@@ -1,0 +1,21 @@
+;; Grows its memory between calls, and has each request lie in, and each response reach to, the end of what is new.
+(module
+    (import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "1\00")
+    (data (i32.const 0) "{\"key\":\"k\",\"value\":\"AAAA\",\"category\":\"CACHE\"}")
+    (func $check (param i32) (if (i32.le_s (local.get 0) (i32.const 45)) (then (unreachable))))
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (local $end i32)
+        (loop
+            (drop (memory.grow (i32.const 16)))
+            (local.set $end (i32.mul (memory.size) (i32.const 65536)))
+            (memory.copy (i32.sub (local.get $end) (i32.const 45)) (i32.const 0) (i32.const 45))
+            (call $check (call $write (i32.sub (local.get $end) (i32.const 45)) (i32.const 45) (i32.sub (local.get $end) (i32.const 4096)) (i32.const 4096)))
+            (memory.copy (i32.sub (local.get $end) (i32.const 11)) (i32.const 0) (i32.const 10))
+            (i32.store8 (i32.sub (local.get $end) (i32.const 1)) (i32.const 0x7d))
+            (call $check (call $read (i32.sub (local.get $end) (i32.const 11)) (i32.const 11) (i32.sub (local.get $end) (i32.const 512)) (i32.const 512)))
+            (br_if 0 (i32.lt_u (memory.size) (i32.const 1000))))
+        (i32.const 1024)))

@@ -1,0 +1,18 @@
+;; Writes and reads at every depth of an endless recursion in its start function.
+(module
+    (import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "1\00")
+    (data (i32.const 0) "{\"key\":\"k\",\"value\":\"AQ==\",\"category\":\"CACHE\"}")
+    (data (i32.const 64) "{\"key\":\"k\"}")
+    (func $deeper (param i64 i64 i64 i64 i64 i64 i64 i64)
+        (drop (call $write (i32.const 0) (i32.const 45) (i32.const 2048) (i32.const 4096)))
+        (drop (call $read (i32.const 64) (i32.const 11) (i32.const 2048) (i32.const 4096)))
+        (call $deeper (local.get 7) (local.get 6) (local.get 5) (local.get 4) (local.get 3) (local.get 2) (local.get 1) (local.get 0))
+        (drop (call $read (i32.const 64) (i32.const 11) (i32.const 2048) (i32.const 4096))))
+    (func $start (call $deeper (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4) (i64.const 5) (i64.const 6) (i64.const 7) (i64.const 8)))
+    (start $start)
+    (func (export "alloc") (param i32) (result i32) (i32.const 16384))
+    (func (export "express") (param $input i32) (param $length i32) (result i32)
+        (i32.const 1024)))
