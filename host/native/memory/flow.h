@@ -6,7 +6,7 @@
 
 /* The attributes and methods of Python objects that are used here. */
 #define NAMES(N)                                                                                                     \
-    N(__exit__) N(_chain) N(_changed) N(_agent_id) N(_clock) N(_durable) N(_environment) N(_failure) N(_firsts) N(_has_followers) N(_held) N(_last)         \
+    N(__exit__) N(_chain) N(_changed) N(_agent_id) N(_clock) N(_durable) N(_environment) N(_failure) N(_firsts) N(_has_followers) N(_held) N(_last) N(_open)         \
     N(_changes) N(_policy) N(_quota) N(_readers) N(_store) N(_totals) N(_trail) N(_txn) N(_waiting) N(abort) N(announce_lines) N(begin) N(categories) N(change) N(committed)          \
     N(delete) N(digest) N(end) N(env) N(first_own) N(get) N(halfway) N(id) N(maxRetentionDays) N(members) N(now_ms) N(number)      \
     N(operation) N(ordinary) N(process) N(put) N(readings) N(sequence)

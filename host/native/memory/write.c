@@ -252,10 +252,26 @@ static PyObject *begin(Ordinary *self, const caller_t *caller, int64_t now_ms) {
     return operation;
 }
 
-/* Let the handler's own code write within an operation that is begun. */
+static bool is_open(PyObject *operation) {
+    bool open = false;
+    PyObject *change = PyObject_GetAttr(operation, names.change);
+    if (change != NULL) bool_attribute(change, names._open, &open);
+    Py_XDECREF(change);
+    return open;
+}
+
+/* Let the handler's own code write within an operation that is begun, and end it. */
 static PyObject *go_on(const asked_t *asked, PyObject *operation, int64_t now_ms) {
-    return PyObject_CallFunction(python_go_on, "Oy#IOL", asked->run, (const char *)asked->request, (Py_ssize_t)asked->length,
-                                 (unsigned int)asked->out_cap, operation, (long long)now_ms);
+    PyObject *response = PyObject_CallFunction(python_go_on, "Oy#IOL", asked->run, (const char *)asked->request, (Py_ssize_t)asked->length,
+                                               (unsigned int)asked->out_cap, operation, (long long)now_ms);
+    if (response == NULL) { /* a signal's handler may have raised before that code took the operation over */
+        PyObject *error = take_exception();
+        const bool open = is_open(operation);
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+        if (open) leave_failed(operation);
+    }
+    return response;
 }
 
 static PyObject *write_alone(Ordinary *self, const asked_t *asked, const request_t *request, const caller_t *caller, int64_t now_ms) {

@@ -102,9 +102,10 @@ class Operation:
         self._waiting = []
 
     def undo(self) -> None:
-        """Forget the change, and take back what is in the log."""
+        """Forget the change, and take back what is in the log; what is saved stays."""
         self.change.abort()
-        self._trail.aborted(self.announced, self.patience)
+        if not self.change.saved:
+            self._trail.aborted(self.announced, self.patience)
 
     def __enter__(self) -> Self:
         return self

@@ -27,7 +27,7 @@ class LmdbChange(View):
     Ordinary writes (`memory/ordinary.py`) read and set its attributes from C.
     """
 
-    __slots__ = ("_chain", "_changed", "_firsts", "_has_followers", "_last", "_number", "_open", "_totals")
+    __slots__ = ("_chain", "_changed", "_firsts", "_has_followers", "_last", "_number", "_open", "_totals", "saved")
 
     def __init__(self, environment: Environment, txn: lmdb.Transaction) -> None:
         self._environment = environment  # not by super(): there is one of these for every write
@@ -45,6 +45,7 @@ class LmdbChange(View):
         """The entry looked at last: it is what changes next."""
         self._changed = False
         self._open = True
+        self.saved = False
 
     def get(self, identity: bytes) -> Record | None:
         known, record = self._last
@@ -145,9 +146,15 @@ class LmdbChange(View):
             known = Committed(self._number)  # now: what is committed must not fail any more
             known.first_own = self._firsts[codec.OWN]
             known.totals, known.chain, known.follows = self._totals, self._chain, self._has_followers
-            txn.commit()
-            if self._changed:  # else LMDB gives the number to the next one
-                environment.committed = known
+            try:
+                txn.commit()
+                self.saved = True
+            except BaseException as error:  # what is not LMDB's, a signal's handler raised behind the commit
+                self.saved = not isinstance(error, lmdb.Error)
+                raise
+            finally:
+                if self.saved and self._changed:  # else LMDB gives the number to the next one
+                    environment.committed = known
         except lmdb.Error as error:
             raise self._failure(error) from error
         finally:

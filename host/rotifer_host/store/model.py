@@ -87,6 +87,7 @@ class _ModelSnapshot:
 class _ModelChange(_ModelSnapshot):
     def __init__(self, store: ModelStore) -> None:
         super().__init__(dict(store.records), dict(store.documents), store.totals, store.chain)
+        self.saved = False
         self._store: ModelStore | None = store
 
     def put(self, identity: bytes, record: Record) -> None:
@@ -120,6 +121,7 @@ class _ModelChange(_ModelSnapshot):
             self._totals,
             self._chain,
         )
+        self.saved = True
         self.abort()
 
     def abort(self) -> None:

@@ -188,6 +188,9 @@ class Change(Snapshot, Protocol):
     Walks must not be continued after a `put` or `remove`.
     """
 
+    saved: bool
+    """Whether everything is saved, also where the handler of a signal raised right behind the commit."""
+
     def put(self, identity: bytes, record: Record) -> None:
         """Store a record, replacing the one with this id; counters and indexes follow.
 
