@@ -23,8 +23,8 @@ typedef struct {
     /* What `run.admit` and `run.forget` do, for the store. */
     int (*admit)(void *store, Py_ssize_t length, uint32_t out_cap);
     void (*forget)(void *store);
-    /* Handed over as 0. Until which second since 1970 the response may be given again while the run's version stays:
-     * what `unchanged_until` says for a handler. */
+    /* Handed over as 0. Until which second since 1970 the response may be given again while the run's version stays, all
+     * bits for ever: what `unchanged_until` says for a handler. */
     uint64_t *until_s;
 } asked_t;
 

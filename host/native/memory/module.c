@@ -7,7 +7,7 @@ names_t names;
 text_t category_names[CATEGORIES], scope_names[SCOPES], share_policy_names[SHARE_POLICIES];
 Py_ssize_t longest_key, largest_value, cut_key, most_waiting_lines;
 uint8_t format_version;
-int64_t last_ms;
+int64_t last_ms, never_s;
 record_t default_record;
 PyObject *agent_memory_type, *lmdb_store_type, *system_clock_type, *lmdb_error, *sha256, *tally_type, *totals_type;
 PyObject *python_entry_limit, *python_go_on, *nothing, *empty;
@@ -54,23 +54,24 @@ static PyObject *bind(PyObject *module, PyObject *arguments, PyObject *keywords)
     (void)module;
     static char *keys[] = {"memory", "store", "system_clock", "entry_limit", "error", "sha256", "tally", "totals", "go_on", "nothing", "categories", "scopes", "share_policies",
                            "default_words", "default_access", "longest_key", "largest_value", "cut_key", "most_waiting_lines",
-                           "format_version", "last_ms", NULL};
+                           "format_version", "last_ms", "never", NULL};
     PyObject *categories, *scopes, *share_policies, *words, *access;
     text_t defaults[3];
-    long long last;
+    long long last, never;
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) { /* there is one of all this in a process */
         PyErr_SetString(PyExc_ImportError, "the shortcuts are there for the main interpreter alone");
         return NULL;
     }
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$OOOOOOOOOOOOOOSnnnnbL", keys, &agent_memory_type, &lmdb_store_type, &system_clock_type,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$OOOOOOOOOOOOOOSnnnnbLL", keys, &agent_memory_type, &lmdb_store_type, &system_clock_type,
                                      &python_entry_limit, &lmdb_error, &sha256, &tally_type,
                                      &totals_type, &python_go_on, &nothing, &categories, &scopes, &share_policies, &words, &access,
-                                     &longest_key, &largest_value, &cut_key, &most_waiting_lines, &format_version, &last) ||
+                                     &longest_key, &largest_value, &cut_key, &most_waiting_lines, &format_version, &last, &never) ||
         !take_words(categories, category_names, CATEGORIES) || !take_words(scopes, scope_names, SCOPES) ||
         !take_words(share_policies, share_policy_names, SHARE_POLICIES) || !take_words(words, defaults, 3) || !take_names() ||
         (empty = PyBytes_FromStringAndSize(NULL, 0)) == NULL)
         return NULL;
     last_ms = last;
+    never_s = never;
     processor_hashes = sha256_is_here();
     prepare_requests();
     default_record = (record_t){.read_scope = defaults[0], .write_scope = defaults[1], .share_policy = defaults[2],

@@ -28,7 +28,7 @@ static inline bool same(text_t one, text_t other) {
 extern text_t category_names[CATEGORIES], scope_names[SCOPES], share_policy_names[SHARE_POLICIES];
 extern Py_ssize_t longest_key, largest_value, cut_key;
 extern uint8_t format_version;
-extern int64_t last_ms;
+extern int64_t last_ms, never_s;
 
 /* ---------------------------------------------------------------- request.c */
 

@@ -24,7 +24,7 @@ static PyObject *view_committed(const Ordinary *self, int64_t now_ms, uint64_t *
     Py_XDECREF(environment);
     Py_XDECREF(env);
     Py_XDECREF(committed);
-    if (txn != NULL && self->clock == Py_None) *until_s = (uint64_t)first; /* the clock that whoever keeps a response looks at */
+    if (txn != NULL && self->clock == Py_None) *until_s = first < never_s ? (uint64_t)first : UINT64_MAX; /* the clock that whoever keeps a response looks at */
     return txn;
 }
 

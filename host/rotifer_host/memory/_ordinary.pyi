@@ -33,4 +33,5 @@ def bind(
     most_waiting_lines: int,
     format_version: int,
     last_ms: int,
+    never: int,
 ) -> tuple[object, object]: ...

@@ -22,7 +22,7 @@ from rotifer_host.memory.agent_memory import AgentMemory
 from rotifer_host.memory.entry import DEFAULT_ACCESS
 from rotifer_host.memory.operation import MOST_WAITING_LINES
 from rotifer_host.memory.quota import entry_limit
-from rotifer_host.store import LmdbStore, change, codec
+from rotifer_host.store import LmdbStore, change, codec, view
 from rotifer_host.store.protocol import Tally, Totals
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def _bind() -> tuple[object, object]:
         most_waiting_lines=MOST_WAITING_LINES,
         format_version=contract.FORMAT_VERSION,
         last_ms=clock.LAST_MS,
+        never=view.NEVER,
     )
 
 

@@ -19,10 +19,11 @@ from rotifer_host.store import codec
 from rotifer_host.store.environment import Committed, Environment
 from rotifer_host.store.protocol import Chain, DocumentName, Expiry, Index, Totals
 
-__all__ = ["LmdbSnapshot", "View"]
+__all__ = ["NEVER", "LmdbSnapshot", "View"]
 
 _LARGEST_SEQUENCE: Final = b"\xff" * 8
-_NEVER: Final = 1 << 62
+NEVER: Final = 1 << 62
+"""The second in which nothing expires any more."""
 _FEW: Final = 1024
 """So many entries with a prefix are sorted; of more, the newest are looked for first."""
 _TRIED: Final = 4096
@@ -116,10 +117,10 @@ class View:
 
     def next_expiry(self, policy: DataPolicy) -> int | None:
         soonest = self._soonest(policy)
-        return soonest if soonest < _NEVER else None
+        return soonest if soonest < NEVER else None
 
     def _soonest(self, policy: DataPolicy) -> int:
-        """Return the first second in which an entry expires, `_NEVER` or more when none ever does."""
+        """Return the first second in which an entry expires, `NEVER` or more when none ever does."""
         days = policy.maxRetentionDays
         own = self._first_own()
         return own if days is None else min(own, self._first_follower() + days * contract.SECONDS_PER_DAY)
@@ -130,7 +131,7 @@ class View:
     def _first_follower(self) -> int:
         if self._follows():
             return self._first_row(codec.FOLLOWS)
-        return min((second for second, _ in self._followers()), default=_NEVER)
+        return min((second for second, _ in self._followers()), default=NEVER)
 
     def _follows(self) -> bool:
         """Tell whether there are rows for the entries that follow the data policy."""
@@ -145,7 +146,7 @@ class View:
     def _first_row(self, kind: int) -> int:
         for key, _ in self._rows(codec.expiry_prefix(kind)):
             return codec.decode_expiry(key)[0]
-        return _NEVER
+        return NEVER
 
     def _due(self, kind: int, now_s: int, kept_s: int, limit: int) -> list[Expiry]:
         due: list[Expiry] = []
