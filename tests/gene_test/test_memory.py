@@ -22,6 +22,7 @@ from rotifer_host.sandbox import available_call_paths
 from rotifer_host.suite import KeptEntry
 
 COUNTER = Path(__file__).parents[2] / "guest-examples" / "counter"
+_LOG = "rotifer-suite-*/project/.rotifer/audit.jsonl"  # a project is made beside its place and then put there
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def sleeping(project: Project, temporary: Path) -> Iterator[subprocess.Popen[byt
         stderr=subprocess.PIPE,
     ) as process:
         try:
-            while not any(path.stat().st_size for path in temporary.rglob("audit.jsonl")):
+            while not any(path.stat().st_size for path in temporary.glob(_LOG)):
                 assert process.poll() is None
                 time.sleep(0.01)
             yield process
