@@ -123,6 +123,29 @@ int64_t second_of(int64_t ms) { return ms / SECOND_MS - (ms % SECOND_MS < 0); }
 
 bool processor_hashes;
 
+static bool hash_in_python(PyObject *text, uint8_t *digest) {
+    PyObject *hash = PyObject_CallOneArg(sha256, text);
+    PyObject *bytes = hash == NULL ? NULL : PyObject_CallMethodNoArgs(hash, names.digest);
+    const bool made = bytes != NULL && PyBytes_CheckExact(bytes) && PyBytes_GET_SIZE(bytes) == ID_BYTES;
+    if (made) memcpy(digest, PyBytes_AS_STRING(bytes), ID_BYTES);
+    Py_XDECREF(hash);
+    Py_XDECREF(bytes);
+    return made;
+}
+
+bool choose_hash(void) {
+    static const char text[] = "more than one block of sixty-four bytes, so that all of what is done for a hash is done at least once";
+    uint8_t here[ID_BYTES], there[ID_BYTES];
+    PyObject *bytes = PyBytes_FromStringAndSize(text, sizeof text - 1);
+    const bool hashed = bytes != NULL && hash_in_python(bytes, there);
+    if (hashed && sha256_is_here()) {
+        sha256_of((const uint8_t *)text, sizeof text - 1, here);
+        processor_hashes = memcmp(here, there, ID_BYTES) == 0;
+    }
+    Py_XDECREF(bytes);
+    return hashed;
+}
+
 bool identity_of(const Ordinary *self, text_t key, uint8_t *identity) {
     const Py_ssize_t prefix = PyBytes_GET_SIZE(self->prefix);
     uint8_t room[SHORT_TEXT];
@@ -136,13 +159,8 @@ bool identity_of(const Ordinary *self, text_t key, uint8_t *identity) {
     if (text == NULL) return false;
     memcpy(PyBytes_AS_STRING(text), PyBytes_AS_STRING(self->prefix), (size_t)prefix);
     memcpy(PyBytes_AS_STRING(text) + prefix, key.at, (size_t)key.length);
-    PyObject *hash = PyObject_CallOneArg(sha256, text);
-    PyObject *digest = hash == NULL ? NULL : PyObject_CallMethodNoArgs(hash, names.digest);
-    const bool made = digest != NULL && PyBytes_CheckExact(digest) && PyBytes_GET_SIZE(digest) == ID_BYTES;
-    if (made) memcpy(identity, PyBytes_AS_STRING(digest), ID_BYTES);
+    const bool made = hash_in_python(text, identity);
     Py_DECREF(text);
-    Py_XDECREF(hash);
-    Py_XDECREF(digest);
     return made;
 }
 

@@ -25,7 +25,8 @@ extern PyObject *python_go_on;       /* (run, request, out_cap, operation, now_m
 extern PyObject *nothing;            /* what a change remembers of the entry looked at last, when it remembers none */
 extern PyObject *empty;              /* no bytes */
 extern Py_ssize_t most_waiting_lines;
-extern bool processor_hashes; /* whether it has instructions for SHA-256; else Python's is asked */
+extern bool processor_hashes; /* whether it has instructions for SHA-256 that do as Python's does, which is asked else */
+bool choose_hash(void);       /* find that out; false with an error set */
 extern record_t default_record; /* with the access policy of an entry that is given none */
 
 /* One agent's memory for one run, as far as ordinary requests need it. */

@@ -1,8 +1,6 @@
 /* The module `_ordinary`: what Python hands over, and the two shortcuts. */
 #include "flow.h"
 
-#include "../sha256.h"
-
 names_t names;
 text_t category_names[CATEGORIES], scope_names[SCOPES], share_policy_names[SHARE_POLICIES];
 Py_ssize_t longest_key, largest_value, cut_key, most_waiting_lines;
@@ -72,7 +70,7 @@ static PyObject *bind(PyObject *module, PyObject *arguments, PyObject *keywords)
         return NULL;
     last_ms = last;
     never_s = never;
-    processor_hashes = sha256_is_here();
+    if (!choose_hash()) return NULL;
     prepare_requests();
     default_record = (record_t){.read_scope = defaults[0], .write_scope = defaults[1], .share_policy = defaults[2],
                                 .access = {PyBytes_AS_STRING(access), PyBytes_GET_SIZE(access)}};

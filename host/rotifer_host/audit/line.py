@@ -128,4 +128,12 @@ def _quoted(digest: bytes) -> str:
     return f'"{digest.hex()}"' if digest else "null"
 
 
-_link: Final = _link_in_python if _line is None else _line.link
+def _link_in_c_works() -> bool:
+    """Tell whether the processor's SHA-256 is there, and is SHA-256."""
+    lines, before = [b'{"v":1}', b'{"v":%b}' % bytes(range(48, 58)) * 20], bytes(range(32))
+    return _line is not None and _line.link(lines, before, before) == _link_in_python(lines, before, before)
+
+
+_link: Final = (
+    _line.link if _link_in_c_works() else _link_in_python
+)  # a processor is asked once whether it keeps its word
