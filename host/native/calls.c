@@ -88,8 +88,7 @@ static PyObject *take_shortcut(Store *store, const Function *function, const uin
     if (function->shortcut == NULL) return NULL;
     store->admitted = NOT_ADMITTED;
     const asked_t asked = {function->capsule, store->run, store->services, request, length, out_cap, store, admit_for, forget_for, until_s};
-    PyObject *response = function->shortcut(&asked);
-    return response;
+    return function->shortcut(&asked);
 }
 
 /* Measure and charge a response once, before anything changes; 0 with the refusal set when it cannot be had. */

@@ -11,7 +11,7 @@ struct place {
 };
 
 struct kept {
-    uint64_t used; /* a bit for each place that is not as `clear` leaves it */
+    uint64_t used; /* a bit for each place that was asked for since all were cleared */
     place_t places[PLACES];
 };
 
@@ -98,7 +98,6 @@ void keep_response(Store *store, const Function *function, place_t *place, const
     place->request_length = length;
     place->response_length = size;
     place->until_s = second;
-    store->kept->used |= UINT64_C(1) << (place - store->kept->places); /* a handler may have had all forgotten */
 }
 
 void forget_kept(Store *store) {

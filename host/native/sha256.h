@@ -9,6 +9,14 @@
 
 #define SHA256_BYTES 32
 
+/* A hash in hexadecimal, 64 digits and no NUL. */
+static inline void sha256_hex(const uint8_t digest[SHA256_BYTES], char *into) {
+    for (int i = 0; i < SHA256_BYTES; i++) {
+        *into++ = "0123456789abcdef"[digest[i] >> 4];
+        *into++ = "0123456789abcdef"[digest[i] & 15];
+    }
+}
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 #include <immintrin.h>

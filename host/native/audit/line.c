@@ -17,13 +17,8 @@ typedef struct {
 static quoted_t quoted(const uint8_t *digest, Py_ssize_t length) {
     quoted_t quoted = {"null", 4};
     if (length == 0) return quoted;
-    char *at = quoted.text;
-    *at++ = '"';
-    for (int i = 0; i < SHA256_BYTES; i++) {
-        *at++ = "0123456789abcdef"[digest[i] >> 4];
-        *at++ = "0123456789abcdef"[digest[i] & 15];
-    }
-    *at = '"';
+    quoted.text[0] = quoted.text[QUOTED_BYTES - 1] = '"';
+    sha256_hex(digest, quoted.text + 1);
     quoted.length = QUOTED_BYTES;
     return quoted;
 }

@@ -57,7 +57,6 @@ PyObject *write_record(const record_t *record);
 /* ---------------------------------------------------------------- render.c */
 
 void render_time(int64_t ms, char *into);
-void render_hex(const uint8_t *identity, char *into);
 PyObject *render_entry(const record_t *record, const uint8_t *identity, text_t value, text_t reader, int64_t *reader_at);
 PyObject *render_line(text_t members, const record_t *record, const uint8_t *identity, int64_t number);
 

@@ -1,6 +1,8 @@
 /* An entry as a guest sees it (memory/entry.py), and the audit line of its change (memory/trail.py). */
 #include "ordinary.h"
 
+#include "../sha256.h"
+
 enum { SECOND_MS = 1000, DAY_S = 86400, ERA_DAYS = 146097, ERA_YEARS = 400 };
 
 static void put_digits(char *into, int digits, int64_t value) {
@@ -24,14 +26,6 @@ void render_time(int64_t ms, char *into) {
     put_digits(into + 14, 2, second / 60 % 60);
     put_digits(into + 17, 2, second % 60);
     put_digits(into + 20, 3, ms % SECOND_MS);
-}
-
-void render_hex(const uint8_t *identity, char *into) {
-    static const char digits[] = "0123456789abcdef";
-    for (int at = 0; at < ID_BYTES; at++) {
-        into[2 * at] = digits[identity[at] >> 4];
-        into[2 * at + 1] = digits[identity[at] & 15];
-    }
 }
 
 static void put_entry(out_t *out, const record_t *record, text_t identity, text_t value, text_t reader, text_t created, text_t updated,
@@ -66,7 +60,7 @@ static void put_entry(out_t *out, const record_t *record, text_t identity, text_
 PyObject *render_entry(const record_t *record, const uint8_t *identity, text_t value, text_t reader, int64_t *reader_at) {
     char hex[2 * ID_BYTES], created[TIME_BYTES], updated[TIME_BYTES];
     const text_t texts[] = {{hex, sizeof hex}, {created, sizeof created}, {updated, sizeof updated}};
-    render_hex(identity, hex);
+    sha256_hex(identity, hex);
     render_time(record->created_ms, created);
     render_time(record->updated_ms, updated);
     out_t out = {NULL, 0};
@@ -111,7 +105,7 @@ static void put_line(out_t *out, text_t time, text_t members, const record_t *re
 PyObject *render_line(text_t members, const record_t *record, const uint8_t *identity, int64_t number) {
     char time[TIME_BYTES], hex[2 * ID_BYTES], size[20], count[20];
     render_time(record->updated_ms, time);
-    render_hex(identity, hex);
+    sha256_hex(identity, hex);
     const text_t texts[] = {{time, sizeof time}, {hex, sizeof hex}, decimal(record->size, size), decimal(number, count)};
     out_t out = {NULL, 0};
     put_line(&out, texts[0], members, record, texts[1], texts[2], texts[3]);

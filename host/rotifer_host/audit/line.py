@@ -134,6 +134,4 @@ def _link_in_c_works() -> bool:
     return _line is not None and _line.link(lines, before, before) == _link_in_python(lines, before, before)
 
 
-_link: Final = (
-    _line.link if _link_in_c_works() else _link_in_python
-)  # a processor is asked once whether it keeps its word
+_link: Final = _line.link if _link_in_c_works() else _link_in_python

@@ -9,5 +9,5 @@ def timed(shortcut: object, enter: Callable[[], None], leave: Callable[[bool | N
     """Return a shortcut that calls `enter()`, the given one, and `leave`.
 
     `leave` is told True for a response, False for a refusal or an error, None where the
-    handler is to answer. Raises `RuntimeError` when more than eight are in use.
+    handler is to answer. Raises `ValueError` for what is no shortcut.
     """

@@ -152,8 +152,7 @@ class Changes:
 
         It raises what `failure` returns, here and at the end of the block.
         """
-        if self._held is not None:
-            self._leave_to_parent()
+        self._leave_to_parent()
         try:
             if self._lost:
                 message = "the changes of this run could not be kept"
@@ -234,8 +233,7 @@ class Changes:
 
     def _let_go(self) -> Operation | None:
         """Return what is held, to be ended: not by the run's deadline, which may be what ended the run."""
-        if self._held is not None:
-            self._leave_to_parent()
+        self._leave_to_parent()
         operation, self._held = self._held, None
         if operation is not None:
             operation.patience = Wait()
@@ -248,7 +246,7 @@ class Changes:
 
     def _begin(self, caller: Caller | None, now_ms: int) -> Operation:
         while True:
-            patience = Wait() if self._deadline is None else self._deadline
+            patience = self.patience()
             change = self._store.begin(patience)
             try:
                 if not change.has_expired(now_ms // 1000, self._policy):
@@ -304,8 +302,7 @@ class Changes:
     def _commit(self, operation: Operation) -> None:
         operation.change.commit()
         operation.announced = []
-        if operation.readings:
-            self._readers.saved(operation.readings)
+        self._readers.saved(operation.readings)
 
     def _save_rest(self) -> None:
         """Save who read what, and that the refusals of this run have their lines; failing to fails nothing."""
