@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.memory.twins import A, Twins, paired, writing
 
 from rotifer_host.audit import AuditLine, Written, decode_line, link
 from rotifer_host.errors import AuditError
@@ -184,3 +185,18 @@ def world(store: Store) -> Iterator[World]:
 def new_world() -> Callable[[Store], World]:
     """Give a way to make worlds on stores of the test's own."""
     return World
+
+
+@pytest.fixture
+def spoilt_twins(tmp_path: Path) -> Iterator[Twins]:
+    """Give both memories of `twins`, which need not be sound in the end."""
+    with paired(tmp_path) as twins:
+        twins.run((A, [writing("k"), writing("l", "", "PATTERN")]))
+        yield twins
+
+
+@pytest.fixture
+def twins(spoilt_twins: Twins) -> Iterator[Twins]:
+    """Give both memories with two entries, and see that they are sound in the end."""
+    yield spoilt_twins
+    assert spoilt_twins.each(lambda twin: twin.problems()) == []

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 import pytest
-from tests.memory.twins import Call, Ended, Step, Twin, Twins, gene, paired, reading, writing
+from tests.memory.twins import A, B, C, Call, Ended, Step, Twin, Twins, paired, reading, writing
 
 from rotifer_host.agent import memory_calls
 from rotifer_host.memory import agent_memory, write_request
 from rotifer_host.memory.readers import LastReaders
 from rotifer_host.memory.trail import Trail
 
-A, B, OTHER = gene("a"), gene("b"), gene("c", "search")
 _REFUSED: Final = writing("k", "AAAA")
-"""Not ordinary for `OTHER`, as is found when the write was begun."""
+"""Not ordinary for `C`, as is found when the write was begun."""
 
 
 @pytest.fixture
@@ -47,8 +46,8 @@ def _in(name: str, *places: object) -> Callable[[pytest.MonkeyPatch], None]:
 @pytest.mark.parametrize(
     ("caller", "steps", "break_it"),
     [
-        pytest.param(OTHER, [_REFUSED], _in("decode_write", agent_memory, memory_calls), id="decoded again"),
-        pytest.param(OTHER, [_REFUSED], _in("entry_id", agent_memory), id="its id"),
+        pytest.param(C, [_REFUSED], _in("decode_write", agent_memory, memory_calls), id="decoded again"),
+        pytest.param(C, [_REFUSED], _in("entry_id", agent_memory), id="its id"),
         pytest.param(B, [reading("k"), writing("new")], _in("save", LastReaders), id="readers saved"),
         pytest.param(A, [writing("new")], _in("members", Trail), id="its line"),
     ],

@@ -10,13 +10,11 @@ from typing import Any, cast, get_args
 
 import lmdb
 import pytest
-from tests.memory.twins import Twin, Twins, gene, paired
+from tests.memory.twins import A, Twin, Twins, paired
 
 from rotifer_host.memory import Durability, read_request, write_request
 from rotifer_host.store.change import LmdbChange
 from rotifer_host.store.environment import Environment
-
-A = gene("a")
 
 
 class _Interrupt(BaseException):

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, Final, get_args
 
 import msgspec
 import pytest
-from tests.memory.twins import AGENT, Step, Twin, Twins, deleting, gene, paired, querying, reading, writing
+from tests.memory.twins import AGENT, A, B, Step, Twin, Twins, deleting, querying, reading, writing
 
 from rotifer_host import contract
 from rotifer_host.memory import Caller, Durability
 from rotifer_host.memory.entry import entry_id
 
-A: Final = gene("a")
-B: Final = gene("b")
 ROW: Final = b"e" + entry_id(AGENT, "k")
 
 
 @pytest.fixture
-def twins(tmp_path: Path) -> Iterator[Twins]:
-    """Give both memories with an entry; what happens to them is not looked at in the end."""
-    with paired(tmp_path) as twins:
-        twins.run((A, [writing("k"), writing("l", "", "PATTERN")]))
-        yield twins
+def twins(spoilt_twins: Twins) -> Twins:
+    """Give both memories with two entries."""
+    return spoilt_twins
 
 
 def rows_of(twin: Twin) -> dict[bytes, bytes]:

@@ -17,7 +17,10 @@ from tests.memory.differences import compare
 from tests.memory.twins import (
     AGENT,
     BUILT,
+    DURABILITIES,
     PATHS,
+    A,
+    B,
     Call,
     End,
     Ended,
@@ -27,7 +30,6 @@ from tests.memory.twins import (
     Twins,
     amid,
     deleting,
-    gene,
     outcome,
     paired,
     reading,
@@ -41,17 +43,11 @@ from rotifer_host.memory import Caller, DataPolicy, Durability
 from rotifer_host.memory.trail import Trail
 from rotifer_host.sandbox import Deadline, available_call_paths
 
-A: Final = gene("a")
-B: Final = gene("b")
-DURABILITIES: Final = pytest.mark.parametrize("durability", get_args(Durability))
-
 
 @pytest.fixture
-def twins(tmp_path: Path) -> Iterator[Twins]:
-    """Give both memories with an entry; what happens to them is not looked at in the end."""
-    with paired(tmp_path) as twins:
-        twins.run((A, [writing("k"), writing("l", "", "PATTERN")]))
-        yield twins
+def twins(spoilt_twins: Twins) -> Twins:
+    """Give both memories with two entries."""
+    return spoilt_twins
 
 
 @DURABILITIES
@@ -285,14 +281,7 @@ def test_the_nth_operation_fails(tmp_path: Path, durability: Durability, mode: M
             folder = tmp_path / str(number) / call_path
             folder.mkdir(parents=True)
             countdown = Countdown(NEVER, mode, kind)
-            with countdown.armed():
-                twin = Twin(folder, call_path, quota=1 << 20, policy=DataPolicy(), pages=2)
-                twin.watched = False
-                countdown.left = number
-                ran = _two_runs(twin, durability)
-                countdown.left = NEVER
-                twin.close()
-            twin.store = twin.open()
+            twin, ran = _counted(folder, call_path, durability, countdown, number)
             seen.append((ran, twin.kept(), twin.problems()))
             twin.close()
             hits = countdown.hits.total()
@@ -311,23 +300,31 @@ def test_the_nth_look_fails(tmp_path: Path, durability: Durability, kind: str, c
         folder = tmp_path / str(number)
         folder.mkdir()
         countdown = Countdown(NEVER, "once", kind)
-        with countdown.armed():
-            twin = Twin(folder, call_path, quota=1 << 20, policy=DataPolicy(), pages=2)
-            twin.watched = False
-            countdown.left = number
-            seen = _two_runs(twin, durability)
-            countdown.left = NEVER
-            twin.close()
+        twin, seen = _counted(folder, call_path, durability, countdown, number)
         for ran in seen:
             if isinstance(ran, Ran):
                 assert ran.ended == Ended("ok")
                 assert [result for result in ran.results if result < 0] in ([], [-13])
-        twin.store = twin.open()
         assert twin.problems() == []
         twin.close()
         if countdown.hits.total() == 0:
             break
     assert number > 1
+
+
+def _counted(
+    folder: Path, call_path: str, durability: Durability, countdown: Countdown, number: int
+) -> tuple[Twin, list[object]]:
+    """Make two runs on a memory whose `number`-th operation fails; return it, opened again, and what came of them."""
+    with countdown.armed():
+        twin = Twin(folder, call_path, quota=1 << 20, policy=DataPolicy(), pages=2)
+        twin.watched = False
+        countdown.left = number
+        ran = _two_runs(twin, durability)
+        countdown.left = NEVER
+        twin.close()
+    twin.store = twin.open()
+    return twin, ran
 
 
 def _two_runs(twin: Twin, durability: Durability) -> list[object]:

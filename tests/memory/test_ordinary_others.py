@@ -15,6 +15,10 @@ from typing import Any, Final, get_args
 import pytest
 from tests.memory.other_user import Other
 from tests.memory.twins import (
+    DURABILITIES,
+    A,
+    B,
+    C,
     Call,
     RestlessClock,
     Step,
@@ -22,8 +26,6 @@ from tests.memory.twins import (
     Twins,
     amid,
     deleting,
-    gene,
-    paired,
     querying,
     reading,
     writing,
@@ -34,21 +36,6 @@ from rotifer_host.clock import SystemClock
 from rotifer_host.memory import Durability, RetentionPolicy, delete_request, read_request, write_request
 from rotifer_host.memory.entry import DEFAULT_ACCESS, make_record
 from rotifer_host.memory.timestamp import ceil_ms
-
-A: Final = gene("a")
-B: Final = gene("b")
-C: Final = gene("c", "search")
-
-DURABILITIES: Final = pytest.mark.parametrize("durability", get_args(Durability))
-
-
-@pytest.fixture
-def twins(tmp_path: Path) -> Iterator[Twins]:
-    """Give both memories with two entries."""
-    with paired(tmp_path) as twins:
-        twins.run((A, [writing("k"), writing("l", "", "PATTERN")]))
-        yield twins
-        assert twins.each(lambda twin: twin.problems()) == []
 
 
 @pytest.fixture(scope="module")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 import pytest
-from tests.memory.twins import BUILT, Call, Made, Step, Twins, gene, paired, reading, writing
+from tests.memory.twins import BUILT, DURABILITIES, Call, Made, Step, Twins, gene, paired, reading, writing
 
 from rotifer_host import contract
 from rotifer_host.memory import Durability
 
 _READ: Final = b'{"key":"a/b","category":"CACHE"}'
 _WRITE: Final = b'{"key":"a/b","value":"AQID","category":"CACHE"}'
-DURABILITIES: Final = pytest.mark.parametrize("durability", get_args(Durability))
 _LONGEST: Final = "k" * contract.MAX_KEY_BYTES
 
 

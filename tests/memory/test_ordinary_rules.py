@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Final, get_args
 
 import pytest
-from tests.memory.twins import Call, Step, Twin, Twins, deleting, gene, paired, querying, reading, writing
+from tests.memory.twins import DURABILITIES, Call, Step, Twin, Twins, deleting, gene, paired, querying, reading, writing
 
 from rotifer_host import DataPolicy, contract
 from rotifer_host.clock import LAST_MS
 from rotifer_host.memory import AccessPolicy, Caller, Durability, write_request
 from rotifer_host.memory.entry import Record, Scope, SharePolicy, make_record
 
-DURABILITIES: Final = pytest.mark.parametrize("durability", get_args(Durability))
 CREATOR: Final = gene("a")
 CALLERS: Final[dict[str, Caller]] = {
     "the creator": CREATOR,

@@ -6,15 +6,18 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, get_args
 
 import pytest
 from tests.memory.twins import (
+    DURABILITIES,
     SPIN,
     TRAP,
+    A,
+    B,
+    C,
     Call,
     End,
     Ended,
@@ -24,7 +27,6 @@ from tests.memory.twins import (
     Twins,
     amid,
     deleting,
-    gene,
     paired,
     querying,
     reading,
@@ -32,22 +34,6 @@ from tests.memory.twins import (
 )
 
 from rotifer_host.memory import Durability
-
-A: Final = gene("a")
-B: Final = gene("b")
-C: Final = gene("c", "search")
-
-DURABILITIES: Final = pytest.mark.parametrize("durability", get_args(Durability))
-
-
-@pytest.fixture
-def twins(tmp_path: Path) -> Iterator[Twins]:
-    """Give both memories with two entries."""
-    with paired(tmp_path) as twins:
-        twins.run((A, [writing("k"), writing("l", "", "PATTERN")]))
-        yield twins
-        assert twins.each(lambda twin: twin.problems()) == []
-
 
 MIXED: Final[list[Step]] = [
     reading("k"),

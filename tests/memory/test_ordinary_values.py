@@ -6,15 +6,12 @@ import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, get_args
 
 import pytest
-from tests.memory.twins import LARGE, Call, Step, Twins, gene, paired, reading, writing
+from tests.memory.twins import DURABILITIES, LARGE, Call, Step, Twins, gene, paired, reading, writing
 
 from rotifer_host import contract
 from rotifer_host.memory import Durability
-
-DURABILITIES: Final = pytest.mark.parametrize("durability", get_args(Durability))
 
 
 @pytest.fixture

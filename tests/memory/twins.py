@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, NoReturn, TypeVar, cast
+from typing import Final, Literal, NamedTuple, NoReturn, TypeVar, cast, get_args
 
 import lmdb
 import pytest
@@ -53,12 +53,16 @@ from rotifer_host.testing import ManualClock
 __all__ = [
     "AGENT",
     "BUILT",
+    "DURABILITIES",
     "LARGE",
     "PAGE",
     "PATHS",
     "SMALL",
     "SPIN",
     "TRAP",
+    "A",
+    "B",
+    "C",
     "Call",
     "End",
     "Ended",
@@ -93,6 +97,11 @@ def gene(letter: str, domain: str = "format") -> Caller:
     """Return a caller whose v2 id repeats one letter."""
     return Caller(f"v2:{letter * 64}", domain)
 
+
+A: Final = gene("a")
+B: Final = gene("b")
+C: Final = gene("c", "search")
+DURABILITIES: Final = pytest.mark.parametrize("durability", get_args(Durability))
 
 End = Literal["finish", "rollback"]
 
