@@ -102,21 +102,25 @@ def main(rounds: int, sample_ms: float, names: tuple[str, ...], disk: Path | Non
 
 
 def _time_place(place: _Place, plan: _Plan) -> tuple[dict[str, Timings], dict[str, str]]:
-    """Return the timings by case, and the peers that could not be timed with the reason."""
-    timings = {}
-    with (
-        tempfile.TemporaryDirectory(prefix="rotifer-bench-", dir=place.folder) as name,
-        open_contest(Path(name)) as contest,
-    ):
-        for case in place.cases:
-            with (
-                contest.runners(case) as runners,
-                _progress(plan.console, f"{case.name} {place.name}", plan.rounds) as step,
-            ):
-                timing = time_case(case, runners, rounds=plan.rounds, sample_ms=plan.sample_ms, progress=step)
-            show(plan.console, case_table(timing, place.name))
-            timings[case.name] = timing
-        return timings, contest.missing
+    """Return the timings by case, and the peers that could not be timed with the reason.
+
+    Each case begins with memories filled anew: what is free in a file, and how it is
+    scattered, would else depend on which cases were timed before.
+    """
+    timings: dict[str, Timings] = {}
+    missing: dict[str, str] = {}
+    for case in place.cases:
+        with (
+            tempfile.TemporaryDirectory(prefix="rotifer-bench-", dir=place.folder) as name,
+            open_contest(Path(name)) as contest,
+            contest.runners(case) as runners,
+            _progress(plan.console, f"{case.name} {place.name}", plan.rounds) as step,
+        ):
+            timing = time_case(case, runners, rounds=plan.rounds, sample_ms=plan.sample_ms, progress=step)
+            missing |= contest.missing
+        show(plan.console, case_table(timing, place.name))
+        timings[case.name] = timing
+    return timings, missing
 
 
 @contextmanager
