@@ -118,7 +118,10 @@ def _bind_i32s(function: PlainFunction) -> _Callback:
         run = current()
         if not run.memory.attached:
             _attach(run, caller)
-        view = views.get(address) or _view(views, address, count)
+        try:
+            view = views[address]
+        except KeyError:
+            view = _view(views, address, count)
         result: Any  # an integer where the function has a result, None where it has none
         try:
             fuel = run.fuel
