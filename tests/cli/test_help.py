@@ -112,6 +112,26 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     assert done.stderr.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "there", "absent"),
+    [
+        (["agent", "run"], ["agent"], ["doctor", "bench", "memory", "agent_transfer"]),
+        (["agent", "memory", "list"], ["agent", "memory"], ["doctor", "agent_transfer"]),
+        (["conformance", "host", "--part"], ["conformance_host"], ["agent", "conformance_gene"]),
+        (["--version"], [], ["agent", "doctor"]),
+    ],
+)
+def test_a_command_line_loads_its_own_commands(arguments: list[str], there: list[str], absent: list[str]) -> None:
+    """What a command is in is loaded when it is asked for, and the others' modules never."""
+    program = (
+        "import sys; from rotifer_host.cli import main; main(sys.argv[1:]);"
+        f"names = {[*there, *absent]!r};"
+        "print([name for name in names if f'rotifer_host.cli.{name}' in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == repr(there)
+
+
 def test_the_reference_is_the_help() -> None:
     """docs/cli.md is what `python -m rotifer_host.cli.reference` prints."""
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == reference()

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from rotifer_host.cli import main
@@ -71,7 +72,8 @@ def test_a_bug_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     def fail(_ctx: object) -> None:
         raise RuntimeError("wires\x1b crossed")
 
-    monkeypatch.setattr(command.commands["doctor"], "invoke", fail)
+    doctor = command.get_command(click.Context(command), "doctor")
+    monkeypatch.setattr(doctor, "invoke", fail)
     assert main(["doctor"]) == 1
     out, err = capsys.readouterr()
     assert out == ""

@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from rotifer_host import contract
-from rotifer_host.cli.agent_explain import explain
-from rotifer_host.cli.agent_genes import set_genes
-from rotifer_host.cli.agent_grant import grant, read_grant_options
-from rotifer_host.cli.agent_transfer import export, import_
-from rotifer_host.cli.agent_turn_memory import turn_memory
+from rotifer_host.cli.agent_grant import read_grant_options
 from rotifer_host.cli.common import Group, Session, limit_options, size
 from rotifer_host.cli.composition_options import read_composition_options
 from rotifer_host.cli.genes_option import GenesCommand, gene_names
-from rotifer_host.cli.memory import memory
 from rotifer_host.cli.output import print_document, print_error, print_note, print_text, working
 from rotifer_host.cli.record_option import record_options, recorder, tell_recorded
 from rotifer_host.cli.report_option import report_of, report_option, tell_reported
@@ -271,5 +266,14 @@ def _agent_document(made: rotifer_host.Agent) -> dict[str, Any]:
     }
 
 
-for _command in (set_genes, grant, turn_memory, memory, explain, export, import_):
-    agent.add_command(_command)
+agent.load_later(
+    {
+        "set-genes": "agent_genes:set_genes",
+        "grant": "agent_grant:grant",
+        "turn-memory": "agent_turn_memory:turn_memory",
+        "memory": "memory:memory",
+        "explain": "agent_explain:explain",
+        "export": "agent_transfer:export",
+        "import": "agent_transfer:import_",
+    }
+)

@@ -7,24 +7,8 @@ import platform
 import click
 
 import rotifer_host
-from rotifer_host.cli.agent import agent
-from rotifer_host.cli.audit import audit
-from rotifer_host.cli.bench import bench
 from rotifer_host.cli.common import Group, Session
-from rotifer_host.cli.compile_gene import compile_
-from rotifer_host.cli.conformance import conformance
-from rotifer_host.cli.conformance_gene import gene
-from rotifer_host.cli.conformance_host import host
-from rotifer_host.cli.doctor import doctor
-from rotifer_host.cli.init import init
-from rotifer_host.cli.list_genes import list_
-from rotifer_host.cli.mcp import mcp
-from rotifer_host.cli.memory_md import memory_md
 from rotifer_host.cli.output import print_document, print_text
-from rotifer_host.cli.replay import replay
-from rotifer_host.cli.run_gene import run
-from rotifer_host.cli.test_gene import test
-from rotifer_host.cli.wrap import wrap
 
 __all__ = ["rotifer"]
 
@@ -58,22 +42,21 @@ def rotifer() -> None:
     """
 
 
-conformance.add_command(gene)
-conformance.add_command(host)
-for _command in (
-    init,
-    compile_,
-    wrap,
-    list_,
-    run,
-    test,
-    agent,
-    memory_md,
-    mcp,
-    bench,
-    audit,
-    replay,
-    conformance,
-    doctor,
-):
-    rotifer.add_command(_command)
+rotifer.load_later(
+    {
+        "init": "init:init",
+        "compile": "compile_gene:compile_",
+        "wrap": "wrap:wrap",
+        "list": "list_genes:list_",
+        "run": "run_gene:run",
+        "test": "test_gene:test",
+        "agent": "agent:agent",
+        "memory-md": "memory_md:memory_md",
+        "mcp": "mcp:mcp",
+        "bench": "bench:bench",
+        "audit": "audit:audit",
+        "replay": "replay:replay",
+        "conformance": "conformance:conformance",
+        "doctor": "doctor:doctor",
+    }
+)

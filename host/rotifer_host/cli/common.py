@@ -7,8 +7,9 @@ library as attributes of `rotifer_host`, which loads what is behind them on use.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -115,14 +116,35 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """A group of commands, listed in the order they were added."""
+    """A group of commands, listed in the order they were added.
+
+    What `load_later` adds costs a command line nothing in which it does not occur.
+    """
 
     command_class = Command
+    _elsewhere: dict[str, str]
+
+    def load_later(self, places: Mapping[str, str]) -> None:
+        """Add commands by name, each with where it lies: `module:attribute` of this package."""
+        self._elsewhere = {**places}
+        self.commands.update(dict.fromkeys(places, _NOT_LOADED))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of use, not of the alphabet."""
         del ctx
         return list(self.commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of that name, loaded, or None."""
+        found = super().get_command(ctx, cmd_name)
+        if found is _NOT_LOADED:
+            module, _, attribute = self._elsewhere[cmd_name].partition(":")
+            found = getattr(import_module(f"rotifer_host.cli.{module}"), attribute)
+            self.commands[cmd_name] = found
+        return found
+
+
+_NOT_LOADED: Final = click.Command("not loaded")
 
 
 def size(what: str, *, maximum: int) -> Callable[[str], int]:

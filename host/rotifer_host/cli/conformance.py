@@ -23,6 +23,9 @@ def conformance() -> None:
     """Test genes and hosts against the ABI, point by point."""
 
 
+conformance.load_later({"gene": "conformance_gene:gene", "host": "conformance_host:host"})
+
+
 def show_report(session: Session, report: Report, *, brief: bool = False) -> int:
     """Show a report as a document or as a table, and return the exit status; `brief` leaves passed points out."""
     if session.json:

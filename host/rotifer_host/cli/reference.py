@@ -36,7 +36,9 @@ def _walk(command: click.Command, parent: click.Context | None) -> Iterator[clic
     yield ctx
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):
-            yield from _walk(command.commands[name], ctx)
+            found = command.get_command(ctx, name)
+            if found is not None:
+                yield from _walk(found, ctx)
 
 
 if __name__ == "__main__":
