@@ -3,10 +3,11 @@
 
 #include "../sha256.h"
 
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SECOND_MS = 1000, SHORT_TEXT = 2048 };
+enum { SECOND_MS = 1000 };
 
 /* ---------------------------------------------------------------- Python objects */
 
@@ -16,9 +17,9 @@ bool text_of(PyObject *object, text_t *into) {
     return true;
 }
 
-static bool int_of(PyObject *object, int64_t *into) {
+bool int_of(PyObject *object, int64_t *into) {
     int overflow = 0;
-    if (!PyLong_CheckExact(object)) return false;
+    if (object == NULL || !PyLong_CheckExact(object)) return false;
     *into = PyLong_AsLongLongAndOverflow(object, &overflow);
     return !overflow;
 }
@@ -32,14 +33,6 @@ bool int_attribute(PyObject *object, PyObject *name, int64_t *into) {
     const bool found = value != NULL && int_of(value, into);
     Py_XDECREF(value);
     return found;
-}
-
-bool bool_attribute(PyObject *object, PyObject *name, bool *into) {
-    PyObject *value = PyObject_GetAttr(object, name);
-    if (value == NULL) return false;
-    *into = value == Py_True;
-    Py_DECREF(value);
-    return true;
 }
 
 /* ---------------------------------------------------------------- who asks, and when */
@@ -184,15 +177,30 @@ bool may(text_t scope, const record_t *record, const caller_t *caller) {
     return same(scope, (text_t){"ALL_GENES", 9});
 }
 
+static pid_t this_process; /* the system would have to be asked at each call */
+
+static void note_process(void) { this_process = getpid(); }
+
+bool follow_forks(void) {
+    note_process();
+    if (pthread_atfork(NULL, NULL, note_process) == 0) return true;
+    PyErr_NoMemory();
+    return false;
+}
+
+PyObject *change_of(PyObject *operation) {
+    if (!Py_IS_TYPE(operation, (PyTypeObject *)operation_type)) return NULL;
+    PyObject *change = SLOT(operation, operation_change);
+    return change != NULL && Py_IS_TYPE(change, (PyTypeObject *)change_type) ? change : NULL;
+}
+
 bool is_current(PyObject *operation, int64_t now_ms) {
-    int64_t process, first = INT64_MIN;
-    if (!int_attribute(operation, names.process, &process) || process != getpid()) return false;
-    PyObject *change = PyObject_GetAttr(operation, names.change);
-    PyObject *firsts = change == NULL ? NULL : PyObject_GetAttr(change, names._firsts);
-    if (firsts != NULL && PyList_CheckExact(firsts) && PyList_GET_SIZE(firsts) == 2) int_of(PyList_GET_ITEM(firsts, 0), &first);
-    Py_XDECREF(change);
-    Py_XDECREF(firsts);
-    return first > second_of(now_ms);
+    int64_t process, first;
+    PyObject *change = change_of(operation);
+    if (change == NULL || !int_of(SLOT(operation, operation_process), &process) || process != this_process) return false;
+    PyObject *firsts = SLOT(change, change__firsts);
+    return firsts != NULL && PyList_CheckExact(firsts) && PyList_GET_SIZE(firsts) == 2 && int_of(PyList_GET_ITEM(firsts, 0), &first) &&
+           first > second_of(now_ms);
 }
 
 /* ---------------------------------------------------------------- rows */

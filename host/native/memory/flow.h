@@ -6,10 +6,9 @@
 
 /* The attributes and methods of Python objects that are used here. */
 #define NAMES(N)                                                                                                     \
-    N(__exit__) N(_chain) N(_changed) N(_agent_id) N(_clock) N(_durable) N(_environment) N(_failure) N(_firsts) N(_has_followers) N(_held) N(_last) N(_open)         \
-    N(_changes) N(_policy) N(_quota) N(_readers) N(_store) N(_totals) N(_trail) N(_txn) N(_waiting) N(abort) N(announce_lines) N(begin) N(categories) N(change) N(committed)          \
-    N(delete) N(digest) N(end) N(env) N(first_own) N(get) N(halfway) N(id) N(maxRetentionDays) N(members) N(now_ms) N(number)      \
-    N(operation) N(ordinary) N(process) N(put) N(readings) N(sequence)
+    N(__exit__) N(_agent_id) N(_changes) N(_clock) N(_environment) N(_failure) N(_held) N(_policy) N(_quota) N(_readers)   \
+    N(_store) N(_trail) N(abort) N(announce_lines) N(begin) N(committed) N(delete) N(digest) N(end) N(env) N(first_own)    \
+    N(get) N(id) N(maxRetentionDays) N(members) N(now_ms) N(number) N(operation) N(ordinary) N(put) N(readings)
 
 typedef struct {
 #define DECLARE(name) PyObject *name;
@@ -18,8 +17,32 @@ typedef struct {
 } names_t;
 extern names_t names;
 
+/* The attributes that each write looks at, which lie at a place of their own in objects of a class with `__slots__`: the
+ * class, and the attribute. */
+#define SLOTS(S)                                                                                                       \
+    S(operation, change) S(operation, process) S(operation, _waiting) S(operation, _durable) S(operation, halfway)     \
+    S(change, _txn) S(change, _totals) S(change, _chain) S(change, _firsts) S(change, _has_followers)                  \
+    S(change, _changed) S(change, _last) S(change, _open) S(totals, sequence) S(totals, categories)
+
+typedef struct {
+#define DECLARE(kind, name) Py_ssize_t kind##_##name;
+    SLOTS(DECLARE)
+#undef DECLARE
+} places_t;
+extern places_t places;
+
+/* The attribute of an object, which must be of the class that has it, to be read or set; NULL lies there where it was deleted. */
+#define SLOT(object, place) (*(PyObject **)((char *)(object) + places.place))
+
+static inline void set_slot(PyObject **slot, PyObject *value) {
+    PyObject *before = *slot;
+    *slot = Py_NewRef(value);
+    Py_XDECREF(before);
+}
+
 /* What is said in Python, once: `memory/ordinary.py`. */
-extern PyObject *agent_memory_type, *lmdb_store_type, *system_clock_type, *lmdb_error, *sha256, *tally_type, *totals_type;
+extern PyObject *agent_memory_type, *lmdb_store_type, *system_clock_type, *lmdb_error, *sha256, *tally_type;
+extern PyObject *operation_type, *change_type, *totals_type;
 extern PyObject *python_entry_limit; /* (quota) -> how many entries it admits */
 extern PyObject *python_go_on;       /* (run, request, out_cap, operation, now_ms) -> response */
 extern PyObject *nothing;            /* what a change remembers of the entry looked at last, when it remembers none */
@@ -27,6 +50,7 @@ extern PyObject *empty;              /* no bytes */
 extern Py_ssize_t most_waiting_lines;
 extern bool processor_hashes; /* whether it has instructions for SHA-256 that do as Python's does, which is asked else */
 bool choose_hash(void);       /* find that out; false with an error set */
+bool follow_forks(void);      /* know in which process this is; false with an error set */
 extern record_t default_record; /* with the access policy of an entry that is given none */
 
 /* One agent's memory for one run, as far as ordinary requests need it. */
@@ -55,6 +79,8 @@ bool take_members(Ordinary *self, const caller_t *caller, PyObject *members[2]);
 
 bool may(text_t scope, const record_t *record, const caller_t *caller);
 int64_t second_of(int64_t ms);
+/* The change of an operation, borrowed; NULL where one of them is something else. */
+PyObject *change_of(PyObject *operation);
 /* Is the held operation this process's, and known to hold nothing that has expired? */
 bool is_current(PyObject *operation, int64_t now_ms);
 
@@ -73,6 +99,6 @@ static inline bool is_counter(int64_t number) { return number >= 0 && number <= 
 bool text_of(PyObject *object, text_t *into);
 bool int_item(PyObject *tuple, Py_ssize_t at, int64_t *into);
 bool int_attribute(PyObject *object, PyObject *name, int64_t *into);
-bool bool_attribute(PyObject *object, PyObject *name, bool *into);
+bool int_of(PyObject *object, int64_t *into);
 
 #endif

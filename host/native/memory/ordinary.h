@@ -56,20 +56,48 @@ PyObject *write_record(const record_t *record);
 
 /* ---------------------------------------------------------------- render.c */
 
-void render_time(int64_t ms, char *into);
-PyObject *render_entry(const record_t *record, const uint8_t *identity, text_t value, text_t reader, int64_t *reader_at);
-PyObject *render_line(text_t members, const record_t *record, const uint8_t *identity, int64_t number);
+/* What an entry and its audit line both say in other digits than the record. */
+typedef struct {
+    char identity[2 * ID_BYTES], created[TIME_BYTES], updated[TIME_BYTES];
+} spelled_t;
 
-/* ---------------------------------------------------------------- texts that are measured, then written */
+void spell(const record_t *record, const uint8_t *identity, spelled_t *into);
+PyObject *render_entry(const record_t *record, const spelled_t *spelled, text_t value, text_t reader, int64_t *reader_at);
+PyObject *render_line(text_t members, const record_t *record, const spelled_t *spelled, int64_t number);
+
+/* ---------------------------------------------------------------- texts that are written, and once more where they are long */
+
+enum { SHORT_TEXT = 2048 };
 
 typedef struct {
-    char *at; /* NULL while it is measured */
-    Py_ssize_t length;
+    char *at;
+    Py_ssize_t room, length;
+    PyObject *bytes;
+    char short_text[SHORT_TEXT];
 } out_t;
 
+static inline void start_text(out_t *out) {
+    out->at = out->short_text;
+    out->room = SHORT_TEXT;
+    out->length = 0;
+    out->bytes = NULL;
+}
+
 static inline void put(out_t *out, const void *data, Py_ssize_t length) {
-    if (out->at != NULL) memcpy(out->at + out->length, data, (size_t)length);
+    if (length <= out->room - out->length) memcpy(out->at + out->length, data, (size_t)length);
     out->length += length;
+}
+
+/* Make `bytes` of all that was put, NULL with an error set; false where there was no room, and all must be put again. */
+static inline bool is_whole(out_t *out) {
+    if (out->bytes != NULL) return true;
+    const bool had_room = out->length <= out->room;
+    out->bytes = PyBytes_FromStringAndSize(had_room ? out->short_text : NULL, out->length);
+    if (had_room || out->bytes == NULL) return true;
+    out->at = PyBytes_AS_STRING(out->bytes);
+    out->room = out->length;
+    out->length = 0;
+    return false;
 }
 
 static inline void put_text(out_t *out, text_t text) { put(out, text.at, text.length); }

@@ -30,11 +30,7 @@ static PyObject *view_committed(const Ordinary *self, int64_t now_ms, uint64_t *
 
 /* The transaction of the held change of a run. */
 static PyObject *view_held(PyObject *held, int64_t now_ms) {
-    if (!is_current(held, now_ms)) return NULL;
-    PyObject *change = PyObject_GetAttr(held, names.change);
-    PyObject *txn = change == NULL ? NULL : PyObject_GetAttr(change, names._txn);
-    Py_XDECREF(change);
-    return txn;
+    return is_current(held, now_ms) ? Py_XNewRef(SLOT(change_of(held), change__txn)) : NULL;
 }
 
 /* Remember who read: in the response at once, in the memory later. */

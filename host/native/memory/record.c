@@ -154,11 +154,9 @@ static void put_record(out_t *out, const record_t *record) {
 
 /* The row of a record without a retention policy of its own. */
 PyObject *write_record(const record_t *record) {
-    out_t out = {NULL, 0};
-    put_record(&out, record);
-    PyObject *row = PyBytes_FromStringAndSize(NULL, out.length);
-    if (row == NULL) return NULL;
-    out = (out_t){PyBytes_AS_STRING(row), 0};
-    put_record(&out, record);
-    return row;
+    out_t out;
+    start_text(&out);
+    do put_record(&out, record);
+    while (!is_whole(&out));
+    return out.bytes;
 }

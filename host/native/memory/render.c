@@ -28,10 +28,18 @@ void render_time(int64_t ms, char *into) {
     put_digits(into + 20, 3, ms % SECOND_MS);
 }
 
-static void put_entry(out_t *out, const record_t *record, text_t identity, text_t value, text_t reader, text_t created, text_t updated,
-                      int64_t *reader_at) {
+void spell(const record_t *record, const uint8_t *identity, spelled_t *into) {
+    sha256_hex(identity, into->identity);
+    render_time(record->updated_ms, into->updated);
+    if (record->created_ms == record->updated_ms) memcpy(into->created, into->updated, TIME_BYTES);
+    else render_time(record->created_ms, into->created);
+}
+
+#define put_spelled(out, characters) put(out, characters, sizeof(characters))
+
+static void put_entry(out_t *out, const record_t *record, const spelled_t *spelled, text_t value, text_t reader, int64_t *reader_at) {
     put_words(out, "{\"entryId\":\"");
-    put_text(out, identity);
+    put_spelled(out, spelled->identity);
     put_words(out, "\",\"category\":\"");
     put_text(out, category_names[record->category]);
     put_words(out, "\",\"key\":\"");
@@ -44,9 +52,9 @@ static void put_entry(out_t *out, const record_t *record, text_t identity, text_
     *reader_at = out->length;
     put_text(out, reader);
     put_words(out, "\",\"createdAt\":\"");
-    put_text(out, created);
+    put_spelled(out, spelled->created);
     put_words(out, "\",\"updatedAt\":\"");
-    put_text(out, updated);
+    put_spelled(out, spelled->updated);
     put_words(out, "\",\"accessPolicy\":{\"readScope\":\"");
     put_text(out, record->read_scope);
     put_words(out, "\",\"writeScope\":\"");
@@ -57,19 +65,12 @@ static void put_entry(out_t *out, const record_t *record, text_t identity, text_
 }
 
 /* The entry as JSON: key, value and names are texts that JSON need not escape. */
-PyObject *render_entry(const record_t *record, const uint8_t *identity, text_t value, text_t reader, int64_t *reader_at) {
-    char hex[2 * ID_BYTES], created[TIME_BYTES], updated[TIME_BYTES];
-    const text_t texts[] = {{hex, sizeof hex}, {created, sizeof created}, {updated, sizeof updated}};
-    sha256_hex(identity, hex);
-    render_time(record->created_ms, created);
-    render_time(record->updated_ms, updated);
-    out_t out = {NULL, 0};
-    put_entry(&out, record, texts[0], value, reader, texts[1], texts[2], reader_at);
-    PyObject *body = PyBytes_FromStringAndSize(NULL, out.length);
-    if (body == NULL) return NULL;
-    out = (out_t){PyBytes_AS_STRING(body), 0};
-    put_entry(&out, record, texts[0], value, reader, texts[1], texts[2], reader_at);
-    return body;
+PyObject *render_entry(const record_t *record, const spelled_t *spelled, text_t value, text_t reader, int64_t *reader_at) {
+    out_t out;
+    start_text(&out);
+    do put_entry(&out, record, spelled, value, reader, reader_at);
+    while (!is_whole(&out));
+    return out.bytes;
 }
 
 /* A number in decimal, at the end of `room`. */
@@ -80,18 +81,18 @@ static text_t decimal(int64_t number, char room[20]) {
     return (text_t){room + at, 20 - at};
 }
 
-static void put_line(out_t *out, text_t time, text_t members, const record_t *record, text_t identity, text_t size, text_t number) {
+static void put_line(out_t *out, text_t members, const record_t *record, const spelled_t *spelled, text_t size, text_t number) {
     put_words(out, "{\"v\":");
     const char version = (char)('0' + format_version);
     put(out, &version, 1);
     put_words(out, ",\"ts\":\"");
-    put_text(out, time);
+    put_spelled(out, spelled->updated);
     put_words(out, "\",");
     put_text(out, members);
     put_words(out, "\"");
     put_text(out, record->key);
     put_words(out, "\",\"entryId\":\"");
-    put_text(out, identity);
+    put_spelled(out, spelled->identity);
     put_words(out, "\",\"category\":\"");
     put_text(out, category_names[record->category]);
     put_words(out, "\",\"bytes\":");
@@ -102,16 +103,12 @@ static void put_line(out_t *out, text_t time, text_t members, const record_t *re
 }
 
 /* The audit line of a write, without what `link` adds; `members` are those from `agentId` to the name of `key`. */
-PyObject *render_line(text_t members, const record_t *record, const uint8_t *identity, int64_t number) {
-    char time[TIME_BYTES], hex[2 * ID_BYTES], size[20], count[20];
-    render_time(record->updated_ms, time);
-    sha256_hex(identity, hex);
-    const text_t texts[] = {{time, sizeof time}, {hex, sizeof hex}, decimal(record->size, size), decimal(number, count)};
-    out_t out = {NULL, 0};
-    put_line(&out, texts[0], members, record, texts[1], texts[2], texts[3]);
-    PyObject *line = PyBytes_FromStringAndSize(NULL, out.length);
-    if (line == NULL) return NULL;
-    out = (out_t){PyBytes_AS_STRING(line), 0};
-    put_line(&out, texts[0], members, record, texts[1], texts[2], texts[3]);
-    return line;
+PyObject *render_line(text_t members, const record_t *record, const spelled_t *spelled, int64_t number) {
+    char size[20], count[20];
+    const text_t digits[] = {decimal(record->size, size), decimal(number, count)};
+    out_t out;
+    start_text(&out);
+    do put_line(&out, members, record, spelled, digits[0], digits[1]);
+    while (!is_whole(&out));
+    return out.bytes;
 }

@@ -16,12 +16,10 @@ static void free_change(change_t *change) {
     Py_XDECREF(change->categories);
 }
 
-static bool take_counters(change_t *change) {
-    PyObject *totals = PyObject_GetAttr(change->change, names._totals);
-    const bool counted = totals != NULL && int_attribute(totals, names.sequence, &change->sequence) &&
-                         (change->categories = PyObject_GetAttr(totals, names.categories)) != NULL;
-    Py_XDECREF(totals);
-    if (!counted || !PyTuple_CheckExact(change->categories) || PyTuple_GET_SIZE(change->categories) != CATEGORIES) return false;
+static bool take_counters(change_t *change, PyObject *totals) {
+    if (totals == NULL || !Py_IS_TYPE(totals, (PyTypeObject *)totals_type) || !int_of(SLOT(totals, totals_sequence), &change->sequence)) return false;
+    change->categories = Py_XNewRef(SLOT(totals, totals_categories));
+    if (change->categories == NULL || !PyTuple_CheckExact(change->categories) || PyTuple_GET_SIZE(change->categories) != CATEGORIES) return false;
     for (int at = 0; at < CATEGORIES; at++) {
         PyObject *tally = PyTuple_GET_ITEM(change->categories, at);
         if (!int_item(tally, 0, &change->used[at]) || !int_item(tally, 1, &change->entries[at]) || !is_counter(change->used[at]) ||
@@ -31,21 +29,21 @@ static bool take_counters(change_t *change) {
     return is_counter(change->sequence);
 }
 
-/* Take what is needed of an operation; false when that is not ordinary, or with an error set. */
-static bool take_change(PyObject *operation, change_t *change) {
-    bool followed;
-    PyObject *chain = NULL;
-    change->operation = operation;
-    const bool taken = (change->change = PyObject_GetAttr(operation, names.change)) != NULL &&
-                       (change->txn = PyObject_GetAttr(change->change, names._txn)) != NULL &&
-                       (change->waiting = PyObject_GetAttr(operation, names._waiting)) != NULL &&
-                       bool_attribute(operation, names._durable, &change->durable) &&
-                       bool_attribute(change->change, names._has_followers, &followed) &&
-                       (chain = PyObject_GetAttr(change->change, names._chain)) != NULL && int_item(chain, 0, &change->lines) && is_counter(change->lines) &&
-                       take_counters(change);
-    Py_XDECREF(chain);
-    if (!taken || followed || !PyList_CheckExact(change->waiting) || PyList_GET_SIZE(change->waiting) >= most_waiting_lines) return false;
-    change->lines += PyList_GET_SIZE(change->waiting);
+/* Take what is needed of an operation; false when that is not ordinary. */
+static bool take_change(PyObject *operation, change_t *into) {
+    PyObject *change = change_of(operation);
+    if (change == NULL) return false;
+    PyObject *chain = SLOT(change, change__chain);
+    into->operation = operation;
+    into->change = Py_NewRef(change);
+    into->txn = Py_XNewRef(SLOT(change, change__txn));
+    into->waiting = Py_XNewRef(SLOT(operation, operation__waiting));
+    into->durable = SLOT(operation, operation__durable) == Py_True;
+    if (into->txn == NULL || into->waiting == NULL || !PyList_CheckExact(into->waiting) || PyList_GET_SIZE(into->waiting) >= most_waiting_lines ||
+        SLOT(change, change__has_followers) != Py_False || chain == NULL || !int_item(chain, 0, &into->lines) || !is_counter(into->lines) ||
+        !take_counters(into, SLOT(change, change__totals)))
+        return false;
+    into->lines += PyList_GET_SIZE(into->waiting);
     return true;
 }
 
@@ -96,11 +94,13 @@ static PyObject *key_row(text_t key, const uint8_t *identity) {
 static bool make_rows(const change_t *change, const request_t *request, const caller_t *caller, PyObject *const members[2],
                       const uint8_t *identity, const record_t *old, record_t *new, rows_t *rows) {
     text_t text;
+    spelled_t spelled;
+    spell(new, identity, &spelled);
     bool made = text_of(members[old == NULL], &text) &&
-                (rows->body = render_entry(new, identity, request->value, caller->gene_id, &new->reader_at)) != NULL;
+                (rows->body = render_entry(new, &spelled, request->value, caller->gene_id, &new->reader_at)) != NULL;
     if (made) {
         new->body = (text_t){PyBytes_AS_STRING(rows->body), PyBytes_GET_SIZE(rows->body)};
-        made = (rows->line = render_line(text, new, identity, change->lines + 1)) != NULL && (rows->row = write_record(new)) != NULL &&
+        made = (rows->line = render_line(text, new, &spelled, change->lines + 1)) != NULL && (rows->row = write_record(new)) != NULL &&
                (rows->key = entry_key(identity)) != NULL && (rows->recency = recency_key(new->category, new->sequence)) != NULL &&
                (rows->recency_value = recency_value(identity, new->updated_ms)) != NULL;
         if (made && old != NULL) made = (rows->old_recency = recency_key(old->category, old->sequence)) != NULL;
@@ -150,11 +150,11 @@ static bool set_counters(change_t *change, const record_t *old, const record_t *
     PyObject *stack[] = {NULL, sequence, categories};
     PyObject *totals = sequence == NULL || categories == NULL ? NULL
         : PyObject_Vectorcall(totals_type, stack + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    const bool set = totals != NULL && PyObject_SetAttr(change->change, names._totals, totals) == 0;
+    if (totals != NULL) set_slot(&SLOT(change->change, change__totals), totals);
     Py_XDECREF(sequence);
     Py_XDECREF(categories);
     Py_XDECREF(totals);
-    return set;
+    return totals != NULL;
 }
 
 /* Bring the audit line into the log where the operation is durable; else let it wait with the others. */
@@ -171,16 +171,12 @@ static bool announce(const change_t *change, PyObject *line) {
 
 /* Put what was announced; false with an error set when that fails halfway. */
 static bool apply(change_t *change, const rows_t *rows, const record_t *old, const record_t *new) {
-    const bool applied = PyObject_SetAttr(change->change, names._changed, Py_True) == 0 &&
-        PyObject_SetAttr(change->change, names._last, nothing) == 0 && put_row(change->txn, rows->key, rows->row) &&
+    set_slot(&SLOT(change->change, change__changed), Py_True);
+    set_slot(&SLOT(change->change, change__last), nothing);
+    const bool applied = put_row(change->txn, rows->key, rows->row) &&
         (old == NULL ? put_row(change->txn, rows->key_row, empty) : delete_row(change->txn, rows->old_recency)) &&
         put_row(change->txn, rows->recency, rows->recency_value) && set_counters(change, old, new);
-    if (!applied) {
-        PyObject *error = take_exception();
-        const int known = PyObject_SetAttr(change->operation, names.halfway, Py_True);
-        if (known == 0) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-        Py_DECREF(error);
-    }
+    if (!applied) set_slot(&SLOT(change->operation, operation_halfway), Py_True);
     return applied;
 }
 
@@ -253,11 +249,8 @@ static PyObject *begin(Ordinary *self, const caller_t *caller, int64_t now_ms) {
 }
 
 static bool is_open(PyObject *operation) {
-    bool open = false;
-    PyObject *change = PyObject_GetAttr(operation, names.change);
-    if (change != NULL) bool_attribute(change, names._open, &open);
-    Py_XDECREF(change);
-    return open;
+    PyObject *change = change_of(operation);
+    return change != NULL && SLOT(change, change__open) == Py_True;
 }
 
 /* Let the handler's own code write within an operation that is begun, and end it. */

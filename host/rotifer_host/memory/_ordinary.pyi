@@ -18,6 +18,8 @@ def bind(
     entry_limit: Callable[[int], int],
     error: type[Exception],
     sha256: Callable[[bytes], Any],
+    operation: type[object],
+    change: type[object],
     tally: type[tuple[int, ...]],
     totals: Callable[..., object],
     go_on: Callable[..., bytes],

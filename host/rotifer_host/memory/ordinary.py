@@ -20,13 +20,12 @@ import msgspec
 from rotifer_host import clock, contract
 from rotifer_host.memory.agent_memory import AgentMemory
 from rotifer_host.memory.entry import DEFAULT_ACCESS
-from rotifer_host.memory.operation import MOST_WAITING_LINES
+from rotifer_host.memory.operation import MOST_WAITING_LINES, Operation
 from rotifer_host.memory.quota import entry_limit
 from rotifer_host.store import LmdbStore, change, codec, view
 from rotifer_host.store.protocol import Tally, Totals
 
 if TYPE_CHECKING:
-    from rotifer_host.memory.operation import Operation
     from rotifer_host.sandbox import Run
 
 __all__ = ["READ", "WRITE"]
@@ -51,6 +50,8 @@ def _bind() -> tuple[object, object]:
         go_on=_go_on,
         error=lmdb.Error,
         sha256=sha256,
+        operation=Operation,
+        change=change.LmdbChange,
         tally=Tally,
         totals=Totals,
         nothing=change.NOTHING,

@@ -27,6 +27,8 @@ class LmdbChange(View):
     Ordinary writes (`memory/ordinary.py`) read and set its attributes from C.
     """
 
+    __slots__ = ("_chain", "_changed", "_firsts", "_has_followers", "_last", "_number", "_open", "_totals", "saved")
+
     def __init__(self, environment: Environment, txn: lmdb.Transaction) -> None:
         self._environment = environment  # not by super(): there is one of these for every write
         self._txn = txn
