@@ -136,6 +136,19 @@ def test_requests_at_the_ends_of_memory(twins: Twins, durability: Durability, re
     twins.run((A, steps), durability=durability)
 
 
+@DURABILITIES
+def test_texts_about_as_long_as_there_is_room_at_hand(twins: Twins, durability: Durability) -> None:
+    """Entry and row are the same a byte below 2,048, above which they are rendered again, at it and above."""
+    for twin in twins.twins:
+        twin.watched = False
+    lengths: list[int] = []
+    for characters in range(1200, 1640, 4):
+        steps: list[Step] = [writing("k" * length, "A" * characters) for length in range(1, 5)]
+        (ran,) = twins.run((A, steps), durability=durability)
+        lengths += [call.result for call in ran.calls]
+    assert {2047, 2048, 2049} < {*lengths}
+
+
 _LARGE: Final = "AAAA" * 900
 """Its response costs more than the next call does without its bytes."""
 FUEL: Final[dict[str, list[Step]]] = {

@@ -211,13 +211,11 @@ PyObject *entry_key(const uint8_t *identity) {
     return PyBytes_FromStringAndSize(key, sizeof key);
 }
 
-int get_row(PyObject *txn, const uint8_t *identity, Py_buffer *row) {
-    PyObject *key = entry_key(identity);
+int get_row(PyObject *txn, PyObject *key, Py_buffer *row) {
     PyObject *found = key == NULL ? NULL : PyObject_CallMethodOneArg(txn, names.get, key);
     int result = -1;
     if (found == Py_None) result = 0;
     else if (found != NULL && PyObject_GetBuffer(found, row, PyBUF_SIMPLE) == 0) result = 1;
-    Py_XDECREF(key);
     Py_XDECREF(found);
     return result;
 }

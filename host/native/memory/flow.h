@@ -85,8 +85,8 @@ PyObject *change_of(PyObject *operation);
 bool is_current(PyObject *operation, int64_t now_ms);
 
 PyObject *entry_key(const uint8_t *identity);
-/* Look an entry's row up: 1 found, to be released; 0 there is none; -1 with an error set. */
-int get_row(PyObject *txn, const uint8_t *identity, Py_buffer *row);
+/* Look up the row with this key, which may be NULL with an error set: 1 found, to be released; 0 there is none; -1 with an error set. */
+int get_row(PyObject *txn, PyObject *key, Py_buffer *row);
 /* End a read transaction, and drop it; an error that is set stays set. */
 void end_view(PyObject *txn);
 /* Turn an error of LMDB that is set into what the change raises for it. */

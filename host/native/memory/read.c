@@ -76,8 +76,10 @@ PyObject *read_shortcut(const asked_t *asked) {
         txn = held == Py_None ? view_committed(self, now_ms, asked->until_s) : view_held(held, now_ms);
     if (txn != NULL) {
         Py_buffer row = {NULL};
-        if (get_row(txn, identity, &row) > 0) response = read_entry(self, asked, &request, &caller, identity, &row);
+        PyObject *key = entry_key(identity);
+        if (get_row(txn, key, &row) > 0) response = read_entry(self, asked, &request, &caller, identity, &row);
         PyBuffer_Release(&row);
+        Py_XDECREF(key);
         if (held == Py_None) end_view(txn);
         else Py_DECREF(txn);
     }

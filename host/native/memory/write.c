@@ -101,7 +101,7 @@ static bool make_rows(const change_t *change, const request_t *request, const ca
     if (made) {
         new->body = (text_t){PyBytes_AS_STRING(rows->body), PyBytes_GET_SIZE(rows->body)};
         made = (rows->line = render_line(text, new, &spelled, change->lines + 1)) != NULL && (rows->row = write_record(new)) != NULL &&
-               (rows->key = entry_key(identity)) != NULL && (rows->recency = recency_key(new->category, new->sequence)) != NULL &&
+               (rows->recency = recency_key(new->category, new->sequence)) != NULL &&
                (rows->recency_value = recency_value(identity, new->updated_ms)) != NULL;
         if (made && old != NULL) made = (rows->old_recency = recency_key(old->category, old->sequence)) != NULL;
         if (made && old == NULL) made = (rows->key_row = key_row(new->key, identity)) != NULL;
@@ -201,7 +201,8 @@ static PyObject *write_within(Ordinary *self, const asked_t *asked, const reques
     if (!take_change(operation, &change) || !identity_of(self, request->key, identity) || !take_members(self, caller, members))
         goto done;
     /* From here until the row is released nothing calls Python: what it runs could close the file. */
-    const int found = get_row(change.txn, identity, &row);
+    rows.key = entry_key(identity);
+    const int found = get_row(change.txn, rows.key, &row);
     const record_t *old = found > 0 ? &stored : NULL;
     if (found < 0 || (old != NULL && (!read_record(row.buf, row.len, &stored) || !same(stored.key, request->key) ||
                                       !may(stored.write_scope, &stored, caller))))
