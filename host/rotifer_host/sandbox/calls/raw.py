@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from wasmtime import Linker
 
 from rotifer_host.contract import CALL_BASE_FUEL
+from rotifer_host.errors import BudgetExhaustedError
 from rotifer_host.sandbox import capi
 from rotifer_host.sandbox._ffi import ffi as _ffi
 from rotifer_host.sandbox.active import current
@@ -33,6 +34,8 @@ _VALUE_BYTES: Final = 16
 _MOST_VIEWS: Final = 1024
 _SIGNATURE: Final = "size_t(int, size_t, size_t)"
 """Of data, which is none, caller and values. The count after them stays where it is: taking it would cost 40 ns."""
+
+_USED_UP: Final = "a budget of the run is used up"
 
 _Callback = Callable[[int, int, int], int]
 
@@ -122,18 +125,16 @@ def _bind_i32s(function: PlainFunction) -> _Callback:
             view = views[address]
         except KeyError:
             view = _view(views, address, count)
+        host_time = run.host_time
         result: Any  # an integer where the function has a result, None where it has none
         try:
             fuel = run.fuel
             pending = fuel.pending + CALL_BASE_FUEL
-            if pending <= fuel.batch and started < run.deadline.stop and run.host_time.left > 0.0:
+            if pending <= fuel.batch and started < run.deadline.stop and host_time.left > 0.0:
                 fuel.pending = pending
-                begun = True
-            else:
-                begun = run.begin_call(started)
-            if not begun:
-                result = exhausted(run, function, None)
-            elif has_four:
+            elif not run.begin_call(started):
+                raise BudgetExhaustedError(_USED_UP)  # noqa: TRY301 - to where all refusals go
+            if has_four:
                 first, second, third, fourth = view
                 result = handler(run, first, second, third, fourth)
             else:
@@ -141,8 +142,7 @@ def _bind_i32s(function: PlainFunction) -> _Callback:
         except BaseException as error:  # noqa: BLE001 - what is no budget ends the run
             result = exhausted(run, function, error)
         finally:
-            seconds = monotonic() - started
-            run.host_time.left -= seconds
+            host_time.left -= monotonic() - started
         if answers:
             try:
                 view[0] = result
