@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rotifer_host.audit import line_hash
 from rotifer_host.errors import StorageError, StoreError
 from rotifer_host.memory import Caller, DataPolicy, write_request
+from rotifer_host.store.change import LmdbChange
 from rotifer_host.verify import verify_log
 
 Kept = Any
@@ -232,20 +233,13 @@ def test_the_lines_of_a_killed_run_never_became_changes(busy: Kept, tmp_path: Pa
 
 def test_a_line_whose_change_could_not_be_saved_is_taken_back(busy: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit that fails leaves a line, its abort, and a memory that is proven."""
-    begin = busy.store.begin
 
-    def failing(patience: Any) -> Any:
-        change = begin(patience)
+    def fail(change: LmdbChange) -> None:
+        change.abort()
+        message = "the disk failed"
+        raise StoreError(message)
 
-        def fail() -> None:
-            change.abort()
-            message = "the disk failed"
-            raise StoreError(message)
-
-        change.commit = fail
-        return change
-
-    monkeypatch.setattr(busy.store, "begin", failing)
+    monkeypatch.setattr(LmdbChange, "commit", fail)
     with pytest.raises(StorageError):
         busy.write("e")
     monkeypatch.undo()
