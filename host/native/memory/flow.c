@@ -194,13 +194,14 @@ PyObject *change_of(PyObject *operation) {
     return change != NULL && Py_IS_TYPE(change, (PyTypeObject *)change_type) ? change : NULL;
 }
 
-bool is_current(PyObject *operation, int64_t now_ms) {
+PyObject *current_change(PyObject *operation, int64_t now_ms) {
     int64_t process, first;
     PyObject *change = change_of(operation);
-    if (change == NULL || !int_of(SLOT(operation, operation_process), &process) || process != this_process) return false;
+    if (change == NULL || !int_of(SLOT(operation, operation_process), &process) || process != this_process) return NULL;
     PyObject *firsts = SLOT(change, change__firsts);
-    return firsts != NULL && PyList_CheckExact(firsts) && PyList_GET_SIZE(firsts) == 2 && int_of(PyList_GET_ITEM(firsts, 0), &first) &&
-           first > second_of(now_ms);
+    const bool current = firsts != NULL && PyList_CheckExact(firsts) && PyList_GET_SIZE(firsts) == 2 &&
+                         int_of(PyList_GET_ITEM(firsts, 0), &first) && first > second_of(now_ms);
+    return current ? change : NULL;
 }
 
 /* ---------------------------------------------------------------- rows */

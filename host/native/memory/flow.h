@@ -34,12 +34,6 @@ extern places_t places;
 /* The attribute of an object, which must be of the class that has it, to be read or set; NULL lies there where it was deleted. */
 #define SLOT(object, place) (*(PyObject **)((char *)(object) + places.place))
 
-static inline void set_slot(PyObject **slot, PyObject *value) {
-    PyObject *before = *slot;
-    *slot = Py_NewRef(value);
-    Py_XDECREF(before);
-}
-
 /* What is said in Python, once: `memory/ordinary.py`. */
 extern PyObject *agent_memory_type, *lmdb_store_type, *system_clock_type, *lmdb_error, *sha256, *tally_type;
 extern PyObject *operation_type, *change_type, *totals_type;
@@ -81,8 +75,8 @@ bool may(text_t scope, const record_t *record, const caller_t *caller);
 int64_t second_of(int64_t ms);
 /* The change of an operation, borrowed; NULL where one of them is something else. */
 PyObject *change_of(PyObject *operation);
-/* Is the held operation this process's, and known to hold nothing that has expired? */
-bool is_current(PyObject *operation, int64_t now_ms);
+/* The same of a held operation that is this process's, and known to hold nothing that has expired; else NULL. */
+PyObject *current_change(PyObject *operation, int64_t now_ms);
 
 PyObject *entry_key(const uint8_t *identity);
 /* Look up the row with this key, which may be NULL with an error set: 1 found, to be released; 0 there is none; -1 with an error set. */

@@ -30,7 +30,8 @@ static PyObject *view_committed(const Ordinary *self, int64_t now_ms, uint64_t *
 
 /* The transaction of the held change of a run. */
 static PyObject *view_held(PyObject *held, int64_t now_ms) {
-    return is_current(held, now_ms) ? Py_XNewRef(SLOT(change_of(held), change__txn)) : NULL;
+    PyObject *change = current_change(held, now_ms);
+    return change == NULL ? NULL : Py_XNewRef(SLOT(change, change__txn));
 }
 
 /* Remember who read: in the response at once, in the memory later. */

@@ -10,7 +10,7 @@ static void put_digits(char *into, int digits, int64_t value) {
 }
 
 /* RFC 3339 in UTC with milliseconds: `clock.rfc3339`. */
-void render_time(int64_t ms, char *into) {
+static void render_time(int64_t ms, char *into) {
     ms = ms < 0 ? 0 : ms > last_ms ? last_ms : ms;
     const int64_t seconds = ms / SECOND_MS, days = seconds / DAY_S, second = seconds % DAY_S;
     /* Years from March on, so that the day that some of them lack is their last; eras of 400 years, from the year 0. */

@@ -150,7 +150,7 @@ static bool set_counters(change_t *change, const record_t *old, const record_t *
     PyObject *stack[] = {NULL, sequence, categories};
     PyObject *totals = sequence == NULL || categories == NULL ? NULL
         : PyObject_Vectorcall(totals_type, stack + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    if (totals != NULL) set_slot(&SLOT(change->change, change__totals), totals);
+    if (totals != NULL) Py_XSETREF(SLOT(change->change, change__totals), Py_NewRef(totals));
     Py_XDECREF(sequence);
     Py_XDECREF(categories);
     Py_XDECREF(totals);
@@ -171,12 +171,12 @@ static bool announce(const change_t *change, PyObject *line) {
 
 /* Put what was announced; false with an error set when that fails halfway. */
 static bool apply(change_t *change, const rows_t *rows, const record_t *old, const record_t *new) {
-    set_slot(&SLOT(change->change, change__changed), Py_True);
-    set_slot(&SLOT(change->change, change__last), nothing);
+    Py_XSETREF(SLOT(change->change, change__changed), Py_NewRef(Py_True));
+    Py_XSETREF(SLOT(change->change, change__last), Py_NewRef(nothing));
     const bool applied = put_row(change->txn, rows->key, rows->row) &&
         (old == NULL ? put_row(change->txn, rows->key_row, empty) : delete_row(change->txn, rows->old_recency)) &&
         put_row(change->txn, rows->recency, rows->recency_value) && set_counters(change, old, new);
-    if (!applied) set_slot(&SLOT(change->operation, operation_halfway), Py_True);
+    if (!applied) Py_XSETREF(SLOT(change->operation, operation_halfway), Py_NewRef(Py_True));
     return applied;
 }
 
@@ -258,13 +258,8 @@ static bool is_open(PyObject *operation) {
 static PyObject *go_on(const asked_t *asked, PyObject *operation, int64_t now_ms) {
     PyObject *response = PyObject_CallFunction(python_go_on, "Oy#IOL", asked->run, (const char *)asked->request, (Py_ssize_t)asked->length,
                                                (unsigned int)asked->out_cap, operation, (long long)now_ms);
-    if (response == NULL) { /* a signal's handler may have raised before that code took the operation over */
-        PyObject *error = take_exception();
-        const bool open = is_open(operation);
-        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-        Py_DECREF(error);
-        if (open) leave_failed(operation);
-    }
+    /* A signal's handler may have raised before that code took the operation over. */
+    if (response == NULL && is_open(operation)) leave_failed(operation);
     return response;
 }
 
@@ -298,7 +293,7 @@ PyObject *write_shortcut(const asked_t *asked) {
     if (held != NULL && now_of(self, &now_ms)) {
         if (held == Py_None) {
             response = write_alone(self, asked, &request, &caller, now_ms);
-        } else if (is_current(held, now_ms)) {
+        } else if (current_change(held, now_ms) != NULL) {
             response = write_within(self, asked, &request, &caller, held, now_ms);
             if (response == NULL && PyErr_Occurred()) leave_failed(held);
         }
