@@ -115,6 +115,14 @@ class Command(click.Command):
         return option
 
 
+class _Elsewhere(click.Command):
+    """Stands for a command until it is loaded."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(None)
+        self.place = place
+
+
 class Group(Command, click.Group):
     """A group of commands, listed in the order they were added.
 
@@ -122,12 +130,10 @@ class Group(Command, click.Group):
     """
 
     command_class = Command
-    _elsewhere: dict[str, str]
 
     def load_later(self, places: Mapping[str, str]) -> None:
         """Add commands by name, each with where it lies: `module:attribute` of this package."""
-        self._elsewhere = {**places}
-        self.commands.update(dict.fromkeys(places, _NOT_LOADED))
+        self.commands.update({name: _Elsewhere(place) for name, place in places.items()})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of use, not of the alphabet."""
@@ -137,14 +143,11 @@ class Group(Command, click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name, loaded, or None."""
         found = super().get_command(ctx, cmd_name)
-        if found is _NOT_LOADED:
-            module, _, attribute = self._elsewhere[cmd_name].partition(":")
+        if isinstance(found, _Elsewhere):
+            module, _, attribute = found.place.partition(":")
             found = getattr(import_module(f"rotifer_host.cli.{module}"), attribute)
             self.commands[cmd_name] = found
         return found
-
-
-_NOT_LOADED: Final = click.Command("not loaded")
 
 
 def size(what: str, *, maximum: int) -> Callable[[str], int]:
