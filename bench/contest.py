@@ -59,7 +59,7 @@ def open_contest(folder: Path) -> Iterator[Contest]:
             return Extism(stack.enter_context(JsonMemory(folder / "extism")))
 
         def floor(place: str, *, hold: bool) -> Floor:
-            return stack.enter_context(Floor(build_floor(folder), folder / place, hold=hold))
+            return stack.enter_context(Floor(build_floor(), folder / place, hold=hold))
 
         def add(peers: list[Peer], name: str, make: Callable[[], Peer]) -> None:
             try:

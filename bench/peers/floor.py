@@ -7,9 +7,11 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_bool, c_char_p, c_int, c_size_t, c_void_p
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -78,18 +80,24 @@ AUDIT_LINE: Final = (
 """What one write adds to the audit log."""
 
 
-def build_floor(folder: Path) -> Any:
-    """Compile `floor.c` and load it. Raises `Missing` without a C compiler or liblmdb."""
+def build_floor() -> Any:
+    """Compile `floor.c`, once in a process, and load it. Raises `Missing` without a C compiler or liblmdb."""
     compiler = shutil.which("cc")
     if compiler is None:
         raise Missing("there is no C compiler: install cc and liblmdb-dev")
-    library = folder / "floor.so"
-    command = [compiler, "-O2", "-shared", "-fPIC", "-o", os.fspath(library), os.fspath(_SOURCE), "-llmdb"]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
-    if built.returncode:
-        message = f"floor.c does not compile (is liblmdb-dev installed?): {built.stderr.strip()[:300]}"
-        raise Missing(message)
-    loaded = ctypes.CDLL(os.fspath(library))
+    return _built_by(compiler)
+
+
+@cache
+def _built_by(compiler: str) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.fspath(Path(folder) / "floor.so")
+        command = [compiler, "-O2", "-shared", "-fPIC", "-o", library, os.fspath(_SOURCE), "-llmdb"]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        if built.returncode:
+            message = f"floor.c does not compile (is liblmdb-dev installed?): {built.stderr.strip()[:300]}"
+            raise Missing(message)
+        loaded = ctypes.CDLL(library)
     expected = [ctypes.sizeof(struct) for struct in _STRUCTS]
     if list((c_size_t * len(_STRUCTS)).in_dll(loaded, "floor_sizes")) != expected:
         raise Missing("floor.c was written for another layout of the engine's structures")
