@@ -83,6 +83,12 @@ static bool take_access(cursor_t *cursor, record_t *into) {
     return true;
 }
 
+static bool is_ascii(const char *at, Py_ssize_t length) {
+    char all = 0;
+    for (Py_ssize_t byte = 0; byte < length; byte++) all |= at[byte];
+    return (all & 0x80) == 0;
+}
+
 /* Read a record; false when it is damaged, of another format, or has a retention policy of its own. */
 bool read_record(const uint8_t *data, Py_ssize_t length, record_t *into) {
     cursor_t cursor = {data, data + length};
@@ -97,8 +103,9 @@ bool read_record(const uint8_t *data, Py_ssize_t length, record_t *into) {
         return false;
     into->category = 0;
     while (into->category < CATEGORIES && !same(category, category_names[into->category])) into->category++;
-    if (into->sequence < 0 || into->size < 0 || into->size > largest_value) return false;
-    return into->category < CATEGORIES && into->reader_at >= 0 && into->reader_at <= into->body.length - GENE_ID_BYTES;
+    if (into->category == CATEGORIES || into->sequence < 0 || into->size < 0 || into->size > largest_value) return false;
+    return into->reader_at >= 0 && into->reader_at <= into->body.length - GENE_ID_BYTES &&
+           is_ascii(into->body.at + into->reader_at, GENE_ID_BYTES);
 }
 
 /* ---------------------------------------------------------------- writing */

@@ -114,6 +114,12 @@ class Record(msgspec.Struct, frozen=True, array_like=True, tag=contract.FORMAT_V
         """`lastAccessedBy` as stored."""
         return self.body[self.reader_at : self.reader_at + _GENE_ID_LENGTH].decode("ascii")
 
+    @property
+    def has_reader(self) -> bool:
+        """Whether `body` has room for `lastAccessedBy` where it is said to be: not so in a damaged record."""
+        reader = self.body[self.reader_at : self.reader_at + _GENE_ID_LENGTH]
+        return self.reader_at >= 0 and len(reader) == _GENE_ID_LENGTH and reader.isascii()
+
     def expires_at(self, policy: DataPolicy) -> int | None:
         """Second since 1970 at which the entry expires under `policy`, or None for never.
 

@@ -120,6 +120,13 @@ def decode_record(raw: Raw) -> Record:
     if record.sequence < 0 or record.updated_ms > _LARGEST_MS:  # what no index could hold
         message = f"an entry of the memory file is damaged: number {record.sequence}, changed at {record.updated_ms}"
         raise StoreError(message)
+    days = None if record.retention is None else record.retention.maxRetentionDays
+    if days is not None and not 1 <= days <= contract.MAX_RETENTION_DAYS:
+        message = f"an entry of the memory file is damaged: kept for {days} days"
+        raise StoreError(message)
+    if not record.has_reader:
+        message = f"an entry of the memory file is damaged: no reader is named at byte {record.reader_at} of it"
+        raise StoreError(message)
     return record
 
 
