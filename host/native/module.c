@@ -132,7 +132,7 @@ PyMODINIT_FUNC PyInit__native(void) {
         {"Function", &FunctionType}, {"GuestMemory", &GuestMemoryType}, {"Store", &StoreType}, {"Ticker", &TickerType}};
     PyObject *module = PyModule_Create(&definition);
     PyObject *names = module == NULL ? NULL : engine_functions();
-    int added = names != NULL && PyModule_AddObjectRef(module, "ENGINE_FUNCTIONS", names) == 0;
+    int added = names != NULL && PyModule_AddObjectRef(module, "ENGINE_FUNCTIONS", names) == 0 && PyModule_AddIntMacro(module, ERROR_KINDS) == 0;
     Py_XDECREF(names);
     for (size_t at = 0; added && at < sizeof types / sizeof types[0]; at++)
         added = PyType_Ready(types[at].type) == 0 && PyModule_AddObjectRef(module, types[at].name, (PyObject *)types[at].type) == 0;

@@ -18,7 +18,7 @@
 #include "shortcut.h"
 
 enum { BUDGET_EXHAUSTED = -4, NOT_ADMITTED = -1 };
-enum { ERROR_KINDS = 24 }; /* more than the different results one function has: contract.MAX_OWN_ERRORS and the shared */
+enum { ERROR_KINDS = 24 }; /* as many different results as one function has: contract.MAX_OWN_ERRORS and the shared */
 enum { MAX_PARAMS = 16 };
 
 /* ---------------------------------------------------------------- the engine's C API */

@@ -9,7 +9,8 @@ import pytest
 from tests.modules.conftest import Register, audited, only_call, relay
 from tests.modules.modules import NOTES, buggy
 
-from rotifer_host import Agent, Limits
+from rotifer_host import Agent, Limits, contract
+from rotifer_host.modules.functions import SHARED_ERRORS
 from rotifer_host.verify import MemoryFile, verify_log
 
 pytestmark = pytest.mark.usefixtures("call_path")
@@ -21,6 +22,12 @@ def notes(register: Register, agent_of: MakeAgent) -> MakeAgent:
     """Return a function that makes an agent of one guest, granted the module `notes`."""
     register("notes", NOTES)
     return lambda guest, settings=None: agent_of(guest, "notes", settings=settings)
+
+
+def test_every_refusal_of_a_function_is_counted() -> None:
+    """C has room to count as many different errors as a function can be refused with."""
+    native = pytest.importorskip("rotifer_host.sandbox._native", reason="the extension is not built")
+    assert contract.MAX_OWN_ERRORS + len(SHARED_ERRORS) <= native.ERROR_KINDS
 
 
 def test_a_module_keeps_documents_for_an_agent(notes: MakeAgent) -> None:

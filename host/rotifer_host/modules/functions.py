@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from rotifer_host.sandbox import Run
 
-__all__ = ["module_functions"]
+__all__ = ["SHARED_ERRORS", "module_functions"]
 
-_SHARED: Final = tuple(kind for kind in HostCallError.__subclasses__() if kind.__module__ == HostCallError.__module__)
+SHARED_ERRORS: Final = tuple(  # what any function may be refused with
+    kind for kind in HostCallError.__subclasses__() if kind.__module__ == HostCallError.__module__
+)
 _SHOWN: Final = 1000
 
 
@@ -53,7 +55,7 @@ def _call(module: HostModule, name: str, handler: Handler, run: Run, request: by
         if not isinstance(response, bytes) or call.admitted not in (None, len(response)):
             message = f"returned {_described(response)} after {call.admitted} bytes were admitted"
             raise TypeError(message)  # noqa: TRY301 - its bug, like the others
-    except (*_SHARED, *module.errors):
+    except (*SHARED_ERRORS, *module.errors):
         raise
     except LockTimeoutError as error:
         raise BudgetExhaustedError(error.message) from error

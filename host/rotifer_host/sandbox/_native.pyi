@@ -10,6 +10,8 @@ from rotifer_host.sandbox.run import Run
 
 ENGINE_FUNCTIONS: tuple[str, ...]
 """The functions of the engine that `bind` needs the addresses of."""
+ERROR_KINDS: int
+"""So many different results below zero are counted for a function; more are lost."""
 
 class Function:
     """One host function as the engine's callback needs it; must outlive the linker it is defined on."""
