@@ -15,7 +15,8 @@ from typing import IO, Any
 import pytest
 from tests.agent.guests import ECHO, TRAP, calling, write
 
-from rotifer_host import Agent, Limits, Project
+from rotifer_host import Agent, Deadline, Limits, Project
+from rotifer_host.agent.report import RunError
 from rotifer_host.agent.turn import turn
 from rotifer_host.errors import AgentError
 from rotifer_host.lock import Wait
@@ -140,6 +141,23 @@ def test_a_turn_that_does_not_come_in_time_is_a_limit(make: Callable[..., Agent]
     assert document["agent"] == "team"
     assert "error[DEADLINE_EXCEEDED]: not begun after 60 ms" in done.stderr
     assert agent.memory().list().entries == ()
+
+
+def test_a_deadline_of_its_own_counts_while_a_run_waits_for_its_turn(make: Callable[..., Agent]) -> None:
+    """The error names that deadline and not the limit, and cancelled it ends the run failed."""
+    agent = make("counter")
+    cancelled = Deadline(600_000)
+    timer = threading.Timer(0.05, cancelled.cancel)
+    with started(HOLD, folder(agent), agent.id):
+        late = agent.run({}, deadline=Deadline(30))
+        timer.start()
+        ended = agent.run({}, deadline=cancelled)
+    timer.join()
+    others = "team is exclusive, and other runs had their turn"
+    assert (late.status, late.error) == ("limit", RunError("DEADLINE_EXCEEDED", f"not begun after 30 ms: {others}"))
+    assert 0 < late.duration_ms < Limits().deadline_ms
+    assert ended.status == "failed"
+    assert ended.error == RunError("INTERRUPTED", f"the run was interrupted before it began: {others}")
 
 
 def test_a_missed_turn_shows_no_empty_table_and_no_recording(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from rotifer_host import contract
 from rotifer_host.agent.composed import compose
-from rotifer_host.agent.report import RunError, RunResult
+from rotifer_host.agent.composition import PAR_DURABILITY
+from rotifer_host.agent.report import RunError, RunResult, Status
 from rotifer_host.agent.run import LoadedGene, RunSetting, run_genome
 from rotifer_host.agent.turn import turn
 from rotifer_host.api.sandboxes import sandbox_of_run
-from rotifer_host.errors import LockTimeoutError, UsageError
+from rotifer_host.errors import BudgetExhaustedError, LockTimeoutError, UsageError
 from rotifer_host.limits import Limits
 from rotifer_host.sandbox import Deadline
 
@@ -53,14 +55,18 @@ def run_agent(  # noqa: PLR0913 - what a run can be given
         execute, warnings = compose(agent._record.composition, genes)
         if durability == "run" and execute is not None and execute.has_par:
             durability = "call"
-            warnings += ("durability is call: genes of a Par do not share one transaction",)
+            warnings += (PAR_DURABILITY,)
         deadline = deadline or Deadline(limits.deadline_ms)
         shown: dict[str, Any] = {"document": document, "limits": limits, "clock": project._clock}
         if agent.exclusive:
+            began = time.perf_counter()
             try:
                 stack.enter_context(turn(project._folder.agents_dir, agent.id, deadline))
-            except LockTimeoutError:
-                return reported(report, partial(_missed_turn, agent, sandbox.call_path, limits, warnings), **shown)
+            except (LockTimeoutError, BudgetExhaustedError):
+                missed = partial(
+                    _missed_turn, agent, sandbox.call_path, deadline, time.perf_counter() - began, warnings
+                )
+                return reported(report, missed, **shown)
         store = stack.enter_context(agent._open_store())
         setting = RunSetting(
             call_path=sandbox.call_path,
@@ -104,17 +110,23 @@ def _with_turn_memory(  # noqa: PLR0913, PLR0917 - a run, and what there is of i
     return partial(take_turn, run=run, setting=turn_setting)
 
 
-def _missed_turn(agent: Agent, call_path: str, limits: Limits, warnings: tuple[str, ...]) -> RunResult:
-    message = f"not begun after {limits.deadline_ms} ms: {agent.name} is exclusive, and other runs had their turn"
+def _missed_turn(
+    agent: Agent, call_path: str, deadline: Deadline, waited_s: float, warnings: tuple[str, ...]
+) -> RunResult:
+    others = f"{agent.name} is exclusive, and other runs had their turn"
+    status: Status = "limit"
+    error = RunError("DEADLINE_EXCEEDED", f"not begun after {deadline.limit_ms} ms: {others}")
+    if deadline.cancelled:
+        status, error = "failed", RunError("INTERRUPTED", f"the run was interrupted before it began: {others}")
     return RunResult(
-        status="limit",
+        status=status,
         output=None,
-        error=RunError("DEADLINE_EXCEEDED", message),
+        error=error,
         agent=agent.name,
         agent_id=agent.id,
         composition=agent.composition,
         call_path=call_path,
-        duration_ms=limits.deadline_ms,
+        duration_ms=waited_s * 1000,
         warnings=warnings,
     )
 
