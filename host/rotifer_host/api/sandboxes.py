@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from rotifer_host.agent.memory_calls import memory_functions
+from rotifer_host.errors import UsageError
 from rotifer_host.limits import Limits
 from rotifer_host.project import module_cache_dir
-from rotifer_host.sandbox import HostFunctions, Sandbox, core_functions, wasi_functions
+from rotifer_host.sandbox import HostFunctions, Sandbox, available_call_paths, core_functions, wasi_functions
 
 if TYPE_CHECKING:
     from rotifer_host.api.agent import Agent
@@ -28,6 +29,14 @@ _sandboxes: dict[tuple[str, tuple[HostModule, ...]], Sandbox] = {}
 _sandboxes_lock = threading.Lock()
 
 
+def _after_fork() -> None:
+    global _sandboxes_lock  # noqa: PLW0603 - the thread that held it does not exist here
+    _sandboxes_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def host_functions(modules: tuple[HostModule, ...]) -> HostFunctions:
     """Return what genes may import where these host modules are granted."""
     extra: tuple[ExchangeFunction, ...] = ()
@@ -39,8 +48,17 @@ def host_functions(modules: tuple[HostModule, ...]) -> HostFunctions:
 
 
 def wanted_path(call_path: str | None) -> str:
-    """Return the call path to take when a run is given `call_path`."""
-    return call_path or os.environ.get(CALL_PATH_VARIABLE) or "auto"
+    """Return the call path to take when a run is given `call_path`.
+
+    Raises `UsageError` for one of the environment that is not there.
+    """
+    said = os.environ.get(CALL_PATH_VARIABLE)
+    if call_path or not said:
+        return call_path or "auto"
+    allowed = ("auto", *available_call_paths())
+    if said not in allowed:
+        raise UsageError(f"{CALL_PATH_VARIABLE} must be one of {', '.join(allowed)}, not {said!r}")
+    return said
 
 
 def sandbox_for(call_path: str | None, modules: tuple[HostModule, ...] = ()) -> Sandbox:

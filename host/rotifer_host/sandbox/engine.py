@@ -22,7 +22,7 @@ from rotifer_host.sandbox.deadline import Deadline
 from rotifer_host.sandbox.epoch import ticker_for
 from rotifer_host.text import shortened
 
-__all__ = ["CONFIGURATION", "Engine", "assemble", "code_version", "engine"]
+__all__ = ["CONFIGURATION", "Engine", "code_version", "engine"]
 
 CONFIGURATION: Final = {
     "consume_fuel": True,
@@ -139,6 +139,14 @@ _lock = threading.Lock()
 _engine: Engine | None = None
 
 
+def _after_fork() -> None:
+    global _lock  # noqa: PLW0603 - the thread that held it does not exist here
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def engine() -> Engine:
     """Return the process's engine, made when it is first asked for.
 
@@ -149,14 +157,6 @@ def engine() -> Engine:
         with _lock:
             _engine = _engine or Engine()
     return _engine
-
-
-def assemble(wat: str | bytes) -> bytes:
-    """Turn WebAssembly text into a binary module. Raises `BadModuleError`."""
-    try:
-        return bytes(wasmtime.wat2wasm(wat))
-    except (WasmtimeError, UnicodeDecodeError) as error:
-        raise BadModuleError(f"not WebAssembly text: {_reason(error)}") from None
 
 
 def _configured(*, parallel: bool, pooling: bool = False) -> wasmtime.Engine:
