@@ -58,6 +58,21 @@ def in_another_process(path: Path) -> None:
     subprocess.run([sys.executable, "-c", ANOTHER_PROCESS, str(path)], check=True, timeout=60)
 
 
+def test_another_c_library_shows_no_version(path: Path, record: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where LMDB keeps the number of the last commit is known of glibc alone; all else works without it."""
+
+    def unknown(_name: str) -> str:
+        message = "unrecognized configuration name"
+        raise ValueError(message)
+
+    monkeypatch.setattr("os.confstr", unknown)
+    with open_store(path, agent_id="agent-1", quota=1 << 20) as store:
+        assert store.version is None
+        put(store, record(1, "k"))
+        with store.snapshot() as snapshot:
+            assert snapshot.get(record(1, "k")[0]) is not None
+
+
 def test_a_change_goes_on_from_the_one_before(store: LmdbStore, record: Make) -> None:
     """Counters and the end of the chain are those that were committed, whoever committed them."""
     put(store, record(1, "k"), chain=Chain(1, b"a" * 32))

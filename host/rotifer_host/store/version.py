@@ -27,6 +27,7 @@ import lmdb
 __all__ = ["map_version_page", "version_cell"]
 
 _MUTEX_BYTES: Final = {"x86_64": 40, "aarch64": 48}
+"""Of `pthread_mutex_t` in glibc: other C libraries have other sizes."""
 _HEAD_BYTES: Final = 8  # magic and format, before the mutex
 _CELL_BYTES: Final = 8
 _FAILED: Final = c_void_p(-1).value
@@ -42,7 +43,7 @@ def map_version_page(path: Path) -> memoryview | None:
 
     It must not be open in this process yet, and may be read only once it is.
     """
-    mutex = _MUTEX_BYTES.get(platform.machine()) if os.uname().sysname == "Linux" else None
+    mutex = _MUTEX_BYTES.get(platform.machine()) if _has_glibc() else None
     if mutex is None:
         return None
     try:
@@ -58,6 +59,13 @@ def map_version_page(path: Path) -> memoryview | None:
     cell = (ctypes.c_ubyte * _CELL_BYTES).from_address(address + _HEAD_BYTES + mutex)
     weakref.finalize(cell, _libc.munmap, address, mmap.PAGESIZE).atexit = False
     return memoryview(cell).cast("B").toreadonly()
+
+
+def _has_glibc() -> bool:
+    try:
+        return bool(os.confstr("CS_GNU_LIBC_VERSION"))
+    except (ValueError, OSError):  # a name that other C libraries do not know
+        return False
 
 
 def version_cell(cell: memoryview | None, env: lmdb.Environment) -> memoryview | None:
