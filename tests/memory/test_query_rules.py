@@ -113,7 +113,7 @@ def test_no_entries_are_an_empty_array(world: Any) -> None:
 
 
 def test_a_long_walk_ends_at_the_deadline(world: Any) -> None:
-    """A query over many entries it may not return still minds the run's time."""
+    """A query over many entries minds the run's time: those it may not return, and those with a prefix."""
     world.reopen(durability="run")
     for number in range(300):
         world.write(world.gene("a"), f"{number:04}", b"")
@@ -126,6 +126,9 @@ def test_a_long_walk_ends_at_the_deadline(world: Any) -> None:
     world.reopen(patience=Passed())
     with pytest.raises(BudgetExhaustedError):
         world.query(world.gene("b", "search"))
+    with pytest.raises(BudgetExhaustedError):
+        world.query(world.gene("b", "search"), key_prefix="0")
+    assert world.query(world.gene("a"), key_prefix="00", limit=1) == ["0099"]
 
 
 def test_long_keys_with_a_common_start_are_told_apart(world: Any) -> None:

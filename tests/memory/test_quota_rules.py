@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rotifer_host.errors import BufferTooSmallError, QuotaExceededError
+from rotifer_host.errors import BudgetExhaustedError, BufferTooSmallError, QuotaExceededError
 from rotifer_host.memory import write_request
 from rotifer_host.memory.quota import entry_limit
 
@@ -200,3 +200,23 @@ def test_a_rewritten_entry_does_not_count_as_evictable(world: Any) -> None:
     world.reopen(quota=16 * 1024)
     with pytest.raises(QuotaExceededError, match="1025 of 1024 entries exist, 0 could be evicted"):
         world.write(world.gene("a"), "0000", b"x")
+
+
+def test_a_run_out_of_time_evicts_nothing(world: Any) -> None:
+    """The deadline is minded while very many are looked at that would have to go, before anything is announced."""
+    world.reopen(durability="run")
+    for number in range(300):
+        world.write(world.gene("a"), f"{number:04}", b"")
+    world.memory.finish()
+    world.audit.take()
+
+    class Passed:
+        def remaining_s(self) -> float:
+            return 0.0
+
+    world.reopen(quota=1300, patience=Passed())
+    with pytest.raises(BudgetExhaustedError):
+        world.write(world.gene("a"), "new", bytes(1200))
+    assert (len(world.keys()), world.audit.take()) == (300, [])
+    world.write(world.gene("a"), "new", bytes(500))
+    assert len(world.keys()) == 300 - 101 + 1

@@ -183,7 +183,7 @@ class AgentMemory:
                     access=access_for_write(request.access_policy, old, caller, self._policy),
                     retention=retention_for_write(request.retention_policy, old, caller, self._policy),
                 )
-                victims = make_room(change, new, identity, old, self._quota)
+                victims = make_room(change, new, identity, old, self._quota, self._changes.check_time)
                 admit(len(new.body))
                 going: list[Announced] = [("memory.create" if old is None else "memory.update", identity, new)]
                 if victims:

@@ -6,7 +6,7 @@ memory-api.en.md, "The four calls" and "Size limits".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rotifer_host import contract
 from rotifer_host.errors import InvalidInputError, StoreError
@@ -14,6 +14,7 @@ from rotifer_host.memory.entry import Caller, DataPolicy, Record
 from rotifer_host.memory.policy import may
 from rotifer_host.memory.request import QueryRequest
 from rotifer_host.memory.retention import is_expired
+from rotifer_host.pace import paced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from rotifer_host.store.protocol import Index, Snapshot
 
 __all__ = ["select"]
-
-_ENTRIES_BETWEEN_TIME_CHECKS: Final = 256
 
 
 def select(  # noqa: PLR0913 - what a query asks, and of whom
@@ -65,10 +64,8 @@ def _candidates(snapshot: Snapshot, request: QueryRequest, check_time: Callable[
     elif "\0" in prefix or len(prefix.encode()) > contract.MAX_KEY_BYTES:
         return
     else:
-        walk = snapshot.with_prefix(prefix)
-    for walked, index in enumerate(walk, start=1):
-        if walked % _ENTRIES_BETWEEN_TIME_CHECKS == 0:
-            check_time()
+        walk = snapshot.with_prefix(prefix, check_time)
+    for index in paced(walk, check_time):
         if (
             (category is None or index.category == category)
             and (request.since_ms is None or index.updated_ms >= request.since_ms)

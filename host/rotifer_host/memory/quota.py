@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rotifer_host import contract
 from rotifer_host.errors import QuotaExceededError, StoreError
 from rotifer_host.memory.entry import Record
+from rotifer_host.pace import paced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rotifer_host.store.protocol import Snapshot, Totals
 
@@ -39,15 +40,21 @@ def entry_limit(quota: int) -> int:
     return max(contract.MIN_ENTRY_LIMIT, quota // contract.BYTES_PER_ENTRY_OF_QUOTA)
 
 
-def make_room(
-    snapshot: Snapshot, new: Record, identity: bytes, old: Record | None, quota: int
+def make_room(  # noqa: PLR0913, PLR0917 - a write, and what it may cost
+    snapshot: Snapshot,
+    new: Record,
+    identity: bytes,
+    old: Record | None,
+    quota: int,
+    check_time: Callable[[], None],
 ) -> list[tuple[bytes, Record]]:
     """Return the entries to evict so that `new` fits in place of `old`, in the order of eviction.
 
-    The entry being rewritten is never among them. Raises what `shortage` does.
+    The entry being rewritten is never among them. Raises what `shortage` does, and
+    what `check_time` does, which is called now and then where they are many.
     """
     short = shortage(snapshot.totals(), new.weight, old, quota)
-    return [] if short is _ENOUGH else _victims(snapshot, identity, short)
+    return [] if short is _ENOUGH else _victims(paced(evictable(snapshot), check_time), identity, short)
 
 
 def shortage(totals: Totals, weight: int, old: Record | None, quota: int) -> Shortage:
@@ -91,10 +98,10 @@ def evictable(snapshot: Snapshot) -> Iterator[tuple[bytes, Record]]:
             yield index.identity, record
 
 
-def _victims(snapshot: Snapshot, identity: bytes, short: Shortage) -> list[tuple[bytes, Record]]:
+def _victims(walk: Iterable[tuple[bytes, Record]], identity: bytes, short: Shortage) -> list[tuple[bytes, Record]]:
     victims = []
     bytes_short, entries_short = short
-    for victim, record in evictable(snapshot):
+    for victim, record in walk:
         if victim == identity:
             continue
         victims.append((victim, record))

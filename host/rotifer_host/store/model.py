@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Final, Self
 
 from rotifer_host.errors import LockTimeoutError, StoreError
 from rotifer_host.lock import Patience
 from rotifer_host.memory.entry import Category, DataPolicy, Record
+from rotifer_host.pace import paced, unhurried
 from rotifer_host.store.protocol import Chain, DocumentName, Expiry, Index, Totals
 
 __all__ = ["ModelStore"]
@@ -51,8 +52,9 @@ class _ModelSnapshot:
     def oldest(self, category: Category) -> Iterator[Index]:
         return iter(sorted(self._indexes(category)))
 
-    def with_prefix(self, prefix: str) -> Iterator[Index]:
-        return (index for index in self.newest(None) if self._records[index.identity].key.startswith(prefix))
+    def with_prefix(self, prefix: str, check_time: Callable[[], None] = unhurried) -> Iterator[Index]:
+        walk = paced(self.newest(None), check_time)
+        return (index for index in walk if self._records[index.identity].key.startswith(prefix))
 
     def expired(self, now_s: int, policy: DataPolicy, limit: int) -> list[Expiry]:
         return heapq.nsmallest(limit, self._expired(now_s, policy))
@@ -140,6 +142,7 @@ class ModelStore:
         self.chain = Chain()
         self.lock = threading.Lock()
         self.version = None
+        self.begun_below = b""
 
     def peek(self, identity: bytes, now_s: int, policy: DataPolicy) -> Record | None:
         """Know nothing without a view."""

@@ -11,7 +11,7 @@ free within the caller's patience is a `LockTimeoutError`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
@@ -21,6 +21,7 @@ import msgspec
 from rotifer_host import contract
 from rotifer_host.lock import Patience
 from rotifer_host.memory.entry import Category, DataPolicy, Record
+from rotifer_host.pace import unhurried
 
 __all__ = ["Chain", "Change", "DocumentName", "Expiry", "Index", "OpenSnapshot", "Snapshot", "Store", "Tally", "Totals"]
 
@@ -155,8 +156,11 @@ class Snapshot(Protocol):
         """Walk the entries of a category from the smallest sequence number up."""
         ...
 
-    def with_prefix(self, prefix: str) -> Iterator[Index]:
-        """Walk the entries whose key starts with `prefix` from the largest sequence number down."""
+    def with_prefix(self, prefix: str, check_time: Callable[[], None] = unhurried) -> Iterator[Index]:
+        """Walk the entries whose key starts with `prefix` from the largest sequence number down.
+
+        `check_time` is called now and then while they are looked for, and may raise.
+        """
         ...
 
     def expired(self, now_s: int, policy: DataPolicy, limit: int) -> list[Expiry]:
@@ -227,6 +231,11 @@ class Store(Protocol):
 
         None says nothing about the entry. Raises `StoreError` for one that is damaged.
         """
+        ...
+
+    @property
+    def begun_below(self) -> bytes:
+        """SHA-256 of the last line of the audit log when this memory was made, empty where none was known."""
         ...
 
     @property

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from types import TracebackType
 from typing import Final, Self, get_args
@@ -15,6 +15,7 @@ import lmdb
 from rotifer_host import contract
 from rotifer_host.errors import StoreError
 from rotifer_host.memory.entry import Category, DataPolicy, Record
+from rotifer_host.pace import paced, unhurried
 from rotifer_host.store import codec
 from rotifer_host.store.environment import Committed, Environment
 from rotifer_host.store.protocol import Chain, DocumentName, Expiry, Index, Totals
@@ -74,21 +75,22 @@ class View:
         for key, value in self._rows(codec.recency_prefix(category)):
             yield codec.decode_recency_row(key, value)
 
-    def with_prefix(self, prefix: str) -> Iterator[Index]:
+    def with_prefix(self, prefix: str, check_time: Callable[[], None] = unhurried) -> Iterator[Index]:
         # Rows of `keys` know no order. To ask each entry for its own is right for few of them; where
         # the prefix is that of many, the newest are found sooner among the newest of all.
-        identities = (codec.identity_in_key_row(key) for key, _ in self._rows(codec.key_prefix(prefix)))
+        rows = paced(self._rows(codec.key_prefix(prefix)), check_time)
+        identities = (codec.identity_in_key_row(key) for key, _ in rows)
         found = set(islice(identities, _FEW + 1))
         walked = set()
         if len(found) > _FEW:
-            for index in islice(self.newest(None), _TRIED):
+            for index in paced(islice(self.newest(None), _TRIED), check_time):
                 record = self.get(index.identity)
                 if record is not None and record.key.startswith(prefix):
                     walked.add(index.identity)
                     yield index
             found.update(identities)
         rest = []
-        for identity in found - walked:
+        for identity in paced(found - walked, check_time):
             record = self.get(identity)
             if record is None:
                 message = "an index of the memory names an entry that does not exist"
