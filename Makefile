@@ -92,6 +92,7 @@ LOCK := pyproject.toml --upgrade --universal --python-version 3.11 --generate-ha
 clean: ## remove what the other targets made
 	rm -rf $(VENV) build host/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find host tests bench guest-examples -name __pycache__ -prune -exec rm -rf {} +
+	find host -name '*.so' -delete
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -111,6 +112,7 @@ $(BIN)/python:
 $(VENV)/.installed: requirements/run.txt pyproject.toml setup.py $(NATIVE) | $(BIN)/python
 	@echo "installing what rotifer needs"
 	@$(PIP) install --require-hashes -r requirements/run.txt
+	@find host -name '*.so' -delete # one of an older version must not outlive a compiler that is gone
 	@$(PIP) install --no-build-isolation --no-deps --editable .
 	@touch $@
 	@echo "the command is $(BIN)/rotifer"
