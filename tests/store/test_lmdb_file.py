@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import lmdb
+import msgspec
 import pytest
 
 from rotifer_host import contract
@@ -187,6 +188,24 @@ def test_a_read_only_folder_is_refused(path: Path) -> None:
         opened(path)
 
 
+@pytest.mark.parametrize(("count", "last"), [(300, 1), (1500, 4)])
+def test_looking_for_a_prefix_can_be_ended(path: Path, record: Make, count: int, last: int) -> None:
+    """Before the newest of many entries is known, too."""
+    checks: list[int] = []
+
+    def check() -> None:
+        checks.append(1)
+        if len(checks) == last:
+            raise TimeoutError
+
+    with opened(path) as store:
+        put(store, *(record(number, f"k{number:04}") for number in range(1, count + 1)))
+        with store.snapshot() as snapshot:
+            with pytest.raises(TimeoutError):
+                next(snapshot.with_prefix("k", check))
+            assert next(snapshot.with_prefix("k0001")).sequence == 1
+
+
 @pytest.mark.parametrize("raw", [b"", b"\xc1", b"\x90", b"\x93\x01\x01\xa1k", b"\x02" * 40])
 def test_a_damaged_entry_is_a_store_error(path: Path, record: Make, raw: bytes) -> None:
     """Reading it fails cleanly, on its own, in a walk and in the check."""
@@ -198,6 +217,45 @@ def test_a_damaged_entry_is_a_store_error(path: Path, record: Make, raw: bytes) 
         for use in (lambda: snapshot.get(identity), lambda: problems(snapshot, "agent-1")):
             with pytest.raises(StoreError, match="damaged or of another format"):
                 use()
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [
+        pytest.param(1, -1, id="a number below zero"),
+        pytest.param(8, 1 << 63, id="changed too late"),
+        *[
+            pytest.param(
+                10,
+                {"maxRetentionDays": days, "autoDeleteOnTermination": False, "anonymizationSupported": False},
+                id=f"kept for {days} days",
+            )
+            for days in (0, -1, contract.MAX_RETENTION_DAYS + 1, 1 << 62)
+        ],
+        *[pytest.param(11, at, id=f"a reader at {at}") for at in (-1, 1 << 40, (1 << 63) - 1)],
+        pytest.param(12, b"", id="no JSON"),
+        pytest.param(12, b"\xff" * 1024, id="a reader beyond ASCII"),
+    ],
+)
+def test_an_entry_with_a_member_that_cannot_be_is_refused(path: Path, record: Make, at: int, value: object) -> None:
+    """In a look, a walk, a check and a change alike."""
+    identity, entry = record(1, "k")
+    with opened(path) as store:
+        put(store, (identity, entry))
+    row = msgspec.msgpack.decode(rows(path, ENTRIES)[ENTRIES + identity])
+    row[at] = value
+    patch(path, {ENTRIES + identity: msgspec.msgpack.encode(row)})
+    with opened(path) as store:
+        change = store.begin(Wait())
+        with store.snapshot() as snapshot:
+            for use in (
+                lambda: snapshot.get(identity),
+                lambda: problems(snapshot, "agent-1"),
+                lambda: change.remove(identity),
+            ):
+                with pytest.raises(StoreError, match="is damaged"):
+                    use()
+        change.abort()
 
 
 def test_an_entry_of_another_version_is_refused(path: Path, record: Make) -> None:
