@@ -168,3 +168,50 @@ def watching(last: int) -> str:
           (local.set $seen (local.get $now))
           (br_if $again (i32.lt_s (local.get $now) (i32.const {last}))))
         (i32.const 16)))"""
+
+
+_READS, _ASKS = (
+    """(import "rotifer" "readMemory" (func $read (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 2) (data (i32.const 4096) "{\\"key\\":\\"k\\"}")
+    (data (i32.const 4200) "{\\"key\\":\\"stop\\"}")""",
+    """(import "rotifer" "queryMemory" (func $query (param i32 i32 i32 i32) (result i32)))
+    (import "rotifer" "writeMemory" (func $write (param i32 i32 i32 i32) (result i32)))""",
+)
+READING = f"""(module {_READS}
+    (func (export "express") (param i32 i32) (result i32) (local $left i32)
+        (local.set $left (i32.const 5000000))
+        (loop $again
+            (drop (call $read (i32.const 4096) (i32.const 11) (i32.const 8192) (i32.const 4096)))
+            (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+            (br_if $again (i32.and (i32.gt_s (local.get $left) (i32.const 0))
+                (i32.eq (call $read (i32.const 4200) (i32.const 14) (i32.const 8192) (i32.const 4096)) (i32.const 4)))))
+        (i32.const 64)) (data (i32.const 64) "1"))"""
+"""Reads `k` until there is a key `stop`."""
+ASKING = f"""(module {_ASKS} {_READS}
+    (data (i32.const 4300) "{{\\"keyPrefix\\":\\"k\\"}}")
+    (data (i32.const 4400) "{{\\"key\\":\\"stop\\",\\"value\\":\\"\\",\\"category\\":\\"CACHE\\"}}")
+    (func $reader (result i64) (local $at i32) (local $sum i64)
+        (drop (call $query (i32.const 4300) (i32.const 17) (i32.const 16384) (i32.const 4096)))
+        (loop $next
+            (local.set $sum (i64.add (i64.mul (local.get $sum) (i64.const 31))
+                (i64.load8_u offset=16384 (local.get $at))))
+            (local.set $at (i32.add (local.get $at) (i32.const 1)))
+            (br_if $next (i32.lt_u (local.get $at) (i32.const 440))))
+        (local.get $sum))
+    (func (export "express") (param i32 i32) (result i32)
+        (local $left i32) (local $turns i32) (local $last i64) (local $now i64)
+        (local.set $left (i32.const 300000))
+        (local.set $last (call $reader))
+        (loop $again
+            (drop (call $read (i32.const 4096) (i32.const 11) (i32.const 8192) (i32.const 4096)))
+            (local.set $now (call $reader))
+            (if (i64.ne (local.get $now) (local.get $last)) (then
+                (local.set $turns (i32.add (local.get $turns) (i32.const 1)))
+                (local.set $last (local.get $now))))
+            (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+            (br_if $again (i32.and (i32.gt_s (local.get $left) (i32.const 0))
+                (i32.lt_u (local.get $turns) (i32.const 6)))))
+        (drop (call $write (i32.const 4400) (i32.const 44) (i32.const 8192) (i32.const 4096)))
+        (i32.store8 (i32.const 64) (i32.add (i32.const 48) (local.get $turns)))
+        (i32.const 64)) (data (i32.const 64) "0"))"""
+"""Reads `k`, asks who read it last, and tells how often that was another one than before: until six times."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.agent.conftest import MakeAgent, audit_lines
-from tests.agent.guests import TRAP, calling, constant, filling, read, ticking, watching, write
+from tests.agent.guests import ASKING, READING, TRAP, calling, constant, filling, read, ticking, watching, write
 from tests.agent.shapes import attempt, cond, par, seq
 
 from rotifer_host import Agent, Limits
@@ -46,6 +46,14 @@ def test_a_branch_sees_what_another_writes_in_its_order(make_agent: MakeAgent) -
     agent = make_agent(genes, par("watch", "tick", "watch", merge="concat"))
     result = agent.run({}, limits=Limits(fuel=10**13))
     assert result.output == [True] * 3, result.error
+
+
+def test_who_read_last_is_told_though_a_response_could_be_given_again(make_agent: MakeAgent) -> None:
+    """Two branches read one entry by turns, and each is shown, and kept, as its last reader."""
+    agent = make_agent({"ask": ASKING, "read": READING}, par("ask", "read", merge="concat"))
+    agent.memory(caller=agent._project.gene("ask")).write("k", b"1", "CACHE")
+    result = agent.run({}, limits=Limits(fuel=1 << 60, deadline_ms=60_000))
+    assert result.output == [6, 1], result.error
 
 
 def test_two_branches_of_other_domains_that_write_one_key(make_agent: MakeAgent) -> None:

@@ -58,6 +58,8 @@ class RunSetting(msgspec.Struct):
     composition: str | None
     refuse: Callable[[LoadedGene, str], AccessDeniedError]
     """Records and returns the refusal of a memory call, named, by a gene that may make none."""
+    side_by_side: bool = False
+    """Whether genes may run at the same time: then no response is given again, for another one's reading would not end that."""
     granted: Granted | None = None
     """What host modules may know of the agent; None where none is granted."""
     warnings: tuple[str, ...] = ()
@@ -128,7 +130,7 @@ class GenomeRun:
         self.setting = setting
         self._host_time = HostTime(setting.limits.host_time_ms)
         self._logical_ms = setting.clock.now_ms()
-        self._version = None if memory is None else memory.version
+        self._version = None if memory is None or setting.side_by_side else memory.version
         self._context = {  # what `rotifer.readContext` answers from
             "agent_id": setting.agent_id,
             "timestamp": self._logical_ms,

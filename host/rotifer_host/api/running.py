@@ -78,6 +78,7 @@ def run_agent(  # noqa: PLR0913 - what a run can be given
             agent_id=agent.id,
             composition=agent.composition,
             refuse=lambda gene, call: project._refusal(gene, call, agent._record, deadline),
+            side_by_side=execute is not None and execute.has_par,
             granted=agent._granted(deadline),
             warnings=warnings,
         )
