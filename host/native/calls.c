@@ -88,7 +88,11 @@ static PyObject *take_shortcut(Store *store, const Function *function, const uin
     if (function->shortcut == NULL) return NULL;
     store->admitted = NOT_ADMITTED;
     const asked_t asked = {function->capsule, store->run, store->services, request, length, out_cap, store, admit_for, forget_for, until_s};
-    return function->shortcut(&asked);
+    PyObject *response = function->shortcut(&asked);
+    if (response == NULL || PyBytes_CheckExact(response)) return response;
+    PyErr_Format(PyExc_TypeError, "a shortcut returned %s, not bytes", Py_TYPE(response)->tp_name);
+    Py_DECREF(response);
+    return NULL;
 }
 
 /* Measure and charge a response once, before anything changes; 0 with the refusal set when it cannot be had. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -72,3 +73,32 @@ def test_what_is_no_line_is_refused(arguments: tuple[object, ...]) -> None:
     extension = pytest.importorskip("rotifer_host.audit._line", reason=ABSENT, exc_type=ImportError)
     with pytest.raises(TypeError):
         extension.link(*arguments)
+
+
+def test_lines_that_change_while_they_are_linked() -> None:
+    """A collection of garbage may run what shortens the list that C is handed: nothing behind its end is read."""
+    extension = pytest.importorskip("rotifer_host.audit._line", reason=ABSENT, exc_type=ImportError)
+    many = lines(1000)
+
+    def shorten(phase: str, _info: object) -> None:
+        if phase == "start":
+            del many[3:]
+
+    def link_at_a_collection() -> None:
+        kept = [[number] for number in range(300)]  # so that Python has no used list to give again
+        gc.enable()  # with more objects than the threshold: the list of what is linked begins one
+        extension.link(many, None, b"")
+        assert not kept
+
+    threshold = gc.get_threshold()
+    gc.disable()
+    gc.callbacks.append(shorten)
+    gc.set_threshold(1)
+    try:
+        with pytest.raises(RuntimeError, match="the lines changed while they were linked"):
+            link_at_a_collection()
+    finally:
+        gc.enable()
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(shorten)
+    assert len(many) == 3

@@ -20,7 +20,7 @@ from typing import Final
 
 from rotifer_host.audit import Nowhere
 from rotifer_host.clock import SystemClock
-from rotifer_host.errors import NotFoundError, RotiferError
+from rotifer_host.errors import AccessDeniedError, NotFoundError, RotiferError, StorageError, StoreError
 from rotifer_host.memory import (
     AgentMemory,
     Caller,
@@ -140,7 +140,7 @@ def in_fork(path: Path) -> str:
             use(path)
             status = WORKS
         except RotiferError as error:
-            status = REFUSED if error.code == "MEMORY_STORAGE_ERROR" else BUG
+            status = REFUSED if isinstance(error, (StorageError, StoreError, AccessDeniedError)) else BUG
             if status == BUG:
                 traceback.print_exc()
         except BaseException:  # noqa: BLE001 - the parent learns it from the status

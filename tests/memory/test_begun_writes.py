@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import pytest
-from tests.memory.twins import A, B, C, Call, Ended, Step, Twin, Twins, paired, reading, writing
+from tests.memory.twins import BUILT, A, B, C, Call, Ended, Step, Twin, Twins, paired, reading, writing
 
 from rotifer_host.agent import memory_calls
-from rotifer_host.memory import agent_memory, write_request
+from rotifer_host.memory import AgentMemory, agent_memory, read_request, write_request
+from rotifer_host.memory.changes import Changes
+from rotifer_host.memory.operation import Operation
 from rotifer_host.memory.readers import LastReaders
 from rotifer_host.memory.trail import Trail
 
@@ -72,6 +74,46 @@ def test_an_interrupted_write_leaves_no_lock(
         assert twin.problems() == []
         twin.memory = twin.use()
         twin.memory.write(A, write_request("next", b"1", "CACHE"))
+
+
+@pytest.mark.parametrize("durability", ["call", "run"])
+def test_a_write_in_c_that_is_interrupted_as_it_ends(twins: Twins, durability: str) -> None:
+    """A signal's handler raises before `Changes.end` does anything: the change is given up, and its lock with it."""
+    twin = twins.twins[0]
+    twin.watched = False
+    twin.memory = twin.use(durability, twin.deadline)  # type: ignore[arg-type]
+    end, ended = Changes.end, iter([False])
+
+    def interrupt_once(*arguments: Any) -> None:
+        if not next(ended, True):
+            raise _Interrupt
+        end(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Changes, "end", interrupt_once)
+        with pytest.raises(_Interrupt):
+            twin.run(A, [writing("new")], fuel=1 << 40)
+    assert not twin.store._environment.lock._thread_lock.locked()  # type: ignore[union-attr]
+    twin.memory.rollback()
+    assert twin.problems() == []
+    assert twin.use().read(A, read_request("new")) == b"null"
+
+
+def test_a_shortcut_answers_with_bytes_or_not_at_all(twins: Twins) -> None:
+    """What the rules return to it is checked before it goes to the guest."""
+    if not BUILT:
+        pytest.skip("there is no shortcut here")
+    twin = twins.twins[0]
+    twin.watched = False
+
+    def seven(_memory: AgentMemory, operation: Operation, *_rest: object) -> int:
+        operation.change.abort()
+        return 7
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AgentMemory, "write_in", seven)
+        ran = twin.run(C, [_REFUSED], fuel=1 << 40)
+    assert ran.ended == Ended("raised", (TypeError, "a shortcut returned int, not bytes"))
 
 
 def test_a_store_that_is_closed_behind_the_look_at_the_row(twins: Twins) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -218,6 +219,47 @@ def test_a_store_that_what_a_write_calls_closes(twins: Twins, monkeypatch: pytes
                 twin.memory = twin.use("call", twin.deadline)
                 assert twin.run(A, [call], fuel=1 << 40).results == [STORAGE_ERROR]
                 twin.store = twin.open()
+
+
+@contextmanager
+def _closing_at_collection(twin: Twin, number: int) -> Iterator[Callable[[Twin], None]]:
+    """Give a step from which on garbage is collected whenever it can be, and the store closed at this collection."""
+    left = itertools.count(number, -1)
+    threshold = gc.get_threshold()
+
+    def collect(phase: str, _info: object) -> None:
+        if phase == "start" and next(left) == 0:
+            gc.set_threshold(*threshold)
+            twin.store.close()
+
+    def arm(_twin: Twin) -> None:
+        gc.callbacks.append(collect)
+        gc.set_threshold(1, 1000, 1000)
+
+    try:
+        yield arm
+    finally:
+        gc.set_threshold(*threshold)
+        with suppress(ValueError):
+            gc.callbacks.remove(collect)
+
+
+@pytest.mark.parametrize("call", [reading("k"), writing("k", "AAAA"), writing("new")], ids=["read", "update", "create"])
+def test_a_store_that_a_collection_of_garbage_closes(twins: Twins, call: Call) -> None:
+    """Wherever amid a call a finalizer closes the file: nothing of it is looked at again, and no lock stays."""
+    for number, twin in itertools.product(range(12), twins.twins):
+        twin.watched = False
+        twin.deadline = Deadline(60_000)
+        twin.memory = twin.use("call", twin.deadline)
+        environment = twin.store._environment
+        assert environment is not None
+        with _closing_at_collection(twin, number) as arm:
+            (result,) = twin.run(A, [amid(arm), call], fuel=1 << 40).results
+        assert result > 0 or result == STORAGE_ERROR
+        assert not environment.lock._thread_lock.locked()
+        twin.store.close()
+        twin.store = twin.open()
+        assert twin.problems() == []
 
 
 class _NoPatience:

@@ -62,7 +62,11 @@ static PyObject *link_lines(PyObject *module, PyObject *const *arguments, Py_ssi
     PyObject *lines = PySequence_Fast(arguments[0], "link takes lines, a hash or None, and a hash");
     if (lines == NULL) return NULL;
     const Py_ssize_t length = PySequence_Fast_GET_SIZE(lines);
-    PyObject *whole = PyList_New(length);
+    PyObject *whole = PyList_New(length); /* may collect garbage, and so run what changes the lines */
+    if (whole != NULL && PySequence_Fast_GET_SIZE(lines) != length) {
+        PyErr_SetString(PyExc_RuntimeError, "the lines changed while they were linked");
+        Py_CLEAR(whole);
+    }
     const bool chained = arguments[1] != Py_None;
     quoted_t above = quoted_object(arguments[2]), prev = above;
     if (chained) prev = quoted_object(arguments[1]);

@@ -212,13 +212,17 @@ PyObject *entry_key(const uint8_t *identity) {
     return PyBytes_FromStringAndSize(key, sizeof key);
 }
 
-int get_row(PyObject *txn, PyObject *key, Py_buffer *row) {
+int get_row(PyObject *txn, PyObject *key, PyObject **row) {
     PyObject *found = key == NULL ? NULL : PyObject_CallMethodOneArg(txn, names.get, key);
-    int result = -1;
-    if (found == Py_None) result = 0;
-    else if (found != NULL && PyObject_GetBuffer(found, row, PyBUF_SIMPLE) == 0) result = 1;
-    Py_XDECREF(found);
-    return result;
+    if (found == NULL) return -1;
+    if (PyBytes_CheckExact(found)) {
+        *row = found;
+        return 1;
+    }
+    const bool none = found == Py_None;
+    if (!none) PyErr_Format(PyExc_TypeError, "LMDB returned %s, not bytes", Py_TYPE(found)->tp_name);
+    Py_DECREF(found);
+    return none ? 0 : -1;
 }
 
 void end_view(PyObject *txn) {
@@ -235,7 +239,7 @@ void map_error(PyObject *change) {
     if (change == NULL || !PyErr_ExceptionMatches(lmdb_error)) return;
     PyObject *error = take_exception();
     PyObject *failure = PyObject_CallMethodOneArg(change, names._failure, error);
-    if (failure != NULL) {
+    if (failure != NULL && PyExceptionInstance_Check(failure)) {
         PyException_SetCause(failure, Py_NewRef(error));
         PyErr_SetObject((PyObject *)Py_TYPE(failure), failure);
     }

@@ -79,8 +79,8 @@ PyObject *change_of(PyObject *operation);
 PyObject *current_change(PyObject *operation, int64_t now_ms);
 
 PyObject *entry_key(const uint8_t *identity);
-/* Look up the row with this key, which may be NULL with an error set: 1 found, to be released; 0 there is none; -1 with an error set. */
-int get_row(PyObject *txn, PyObject *key, Py_buffer *row);
+/* Look up the row with this key, which may be NULL with an error set: 1 found, as new bytes; 0 there is none; -1 with an error set. */
+int get_row(PyObject *txn, PyObject *key, PyObject **row);
 /* End a read transaction, and drop it; an error that is set stays set. */
 void end_view(PyObject *txn);
 /* Turn an error of LMDB that is set into what the change raises for it. */

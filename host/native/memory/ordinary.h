@@ -51,7 +51,7 @@ typedef struct {
     int category;
 } record_t;
 
-bool read_record(const uint8_t *data, Py_ssize_t length, record_t *into);
+bool read_record(PyObject *row, record_t *into);
 PyObject *write_record(const record_t *record);
 
 /* ---------------------------------------------------------------- render.c */

@@ -11,8 +11,7 @@ static PyObject *view_committed(const Ordinary *self, int64_t now_ms, uint64_t *
     PyObject *committed = env == NULL || env == Py_None ? NULL : PyObject_GetAttr(environment, names.committed);
     if (committed != NULL && int_attribute(committed, names.number, &number) && int_attribute(committed, names.first_own, &first) &&
         first > second_of(now_ms)) {
-        PyObject *stack[] = {env, Py_None, Py_None, Py_False, Py_True}; /* table, parent, write, buffers */
-        txn = PyObject_VectorcallMethod(names.begin, stack, 5 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        txn = PyObject_CallMethodNoArgs(env, names.begin);
         PyObject *found = txn == NULL ? NULL : PyObject_CallMethodNoArgs(txn, names.id);
         if (found != NULL) id = PyLong_AsLongLong(found);
         Py_XDECREF(found);
@@ -49,9 +48,9 @@ static bool note_reader(const Ordinary *self, const caller_t *caller, const uint
 }
 
 static PyObject *read_entry(const Ordinary *self, const asked_t *asked, const request_t *request, const caller_t *caller,
-                            const uint8_t *identity, const Py_buffer *row) {
+                            const uint8_t *identity, PyObject *row) {
     record_t record;
-    if (!read_record(row->buf, row->len, &record) || !same(record.key, request->key) || !may(record.read_scope, &record, caller)) return NULL;
+    if (!read_record(row, &record) || !same(record.key, request->key) || !may(record.read_scope, &record, caller)) return NULL;
     if (request->category != NO_CATEGORY && request->category != record.category) {
         return asked->admit(asked->store, sizeof "null" - 1, asked->out_cap) ? PyBytes_FromString("null") : NULL;
     }
@@ -76,10 +75,10 @@ PyObject *read_shortcut(const asked_t *asked) {
     if (held != NULL && now_of(self, &now_ms) && identity_of(self, request.key, identity))
         txn = held == Py_None ? view_committed(self, now_ms, asked->until_s) : view_held(held, now_ms);
     if (txn != NULL) {
-        Py_buffer row = {NULL};
+        PyObject *row = NULL;
         PyObject *key = entry_key(identity);
-        if (get_row(txn, key, &row) > 0) response = read_entry(self, asked, &request, &caller, identity, &row);
-        PyBuffer_Release(&row);
+        if (get_row(txn, key, &row) > 0) response = read_entry(self, asked, &request, &caller, identity, row);
+        Py_XDECREF(row);
         Py_XDECREF(key);
         if (held == Py_None) end_view(txn);
         else Py_DECREF(txn);

@@ -90,8 +90,9 @@ static bool is_ascii(const char *at, Py_ssize_t length) {
 }
 
 /* Read a record; false when it is damaged, of another format, or has a retention policy of its own. */
-bool read_record(const uint8_t *data, Py_ssize_t length, record_t *into) {
-    cursor_t cursor = {data, data + length};
+bool read_record(PyObject *row, record_t *into) {
+    const uint8_t *data = (const uint8_t *)PyBytes_AS_STRING(row);
+    cursor_t cursor = {data, data + PyBytes_GET_SIZE(row)};
     uint8_t members, version, retention;
     text_t category;
     if (!take_byte(&cursor, &members) || members != FIXED_ARRAY + MEMBERS || !take_byte(&cursor, &version) || version != format_version ||

@@ -194,17 +194,16 @@ static PyObject *write_within(Ordinary *self, const asked_t *asked, const reques
                               int64_t now_ms) {
     change_t change = {NULL};
     rows_t rows = {NULL};
-    Py_buffer row = {NULL};
+    PyObject *row = NULL;
     uint8_t identity[ID_BYTES];
     record_t stored, new = default_record;
     PyObject *response = NULL, *members[2] = {NULL, NULL};
     if (!take_change(operation, &change) || !identity_of(self, request->key, identity) || !take_members(self, caller, members))
         goto done;
-    /* From here until the row is released nothing calls Python: what it runs could close the file. */
     rows.key = entry_key(identity);
     const int found = get_row(change.txn, rows.key, &row);
     const record_t *old = found > 0 ? &stored : NULL;
-    if (found < 0 || (old != NULL && (!read_record(row.buf, row.len, &stored) || !same(stored.key, request->key) ||
+    if (found < 0 || (old != NULL && (!read_record(row, &stored) || !same(stored.key, request->key) ||
                                       !may(stored.write_scope, &stored, caller))))
         goto done;
     if (old != NULL) new = stored;
@@ -215,12 +214,11 @@ static PyObject *write_within(Ordinary *self, const asked_t *asked, const reques
     new.updated_ms = now_ms;
     new.sequence = change.sequence + 1;
     if (!fits(self, &change, old, &new) || !make_rows(&change, request, caller, members, identity, old, &new, &rows)) goto done;
-    PyBuffer_Release(&row); /* what lies in the file may move from here on */
     if (asked->admit(asked->store, PyBytes_GET_SIZE(rows.body), asked->out_cap) && announce(&change, rows.line) &&
         apply(&change, &rows, old, &new))
         response = Py_NewRef(rows.body);
 done:
-    PyBuffer_Release(&row);
+    Py_XDECREF(row);
     free_rows(&rows);
     Py_XDECREF(members[0]);
     Py_XDECREF(members[1]);
@@ -274,7 +272,10 @@ static PyObject *write_alone(Ordinary *self, const asked_t *asked, const request
     } else {
         PyObject *stack[] = {self->changes, operation, Py_None};
         PyObject *ended = PyObject_VectorcallMethod(names.end, stack, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-        if (ended == NULL) Py_CLEAR(response);
+        if (ended == NULL) {
+            Py_CLEAR(response);
+            if (is_open(operation)) leave_failed(operation); /* a signal's handler raised before `end` did anything */
+        }
         Py_XDECREF(ended);
     }
     Py_DECREF(operation);

@@ -162,9 +162,10 @@ class LmdbChange(View):
 
     def abort(self) -> None:
         was_open, self._open = self._open, False
-        if was_open and self._environment.env is not None:  # after a fork it is the parent's to end
+        if was_open:
             try:
-                self._txn.abort()
+                if self._environment.env is not None:  # else it ended with the file, or is the parent's of this process
+                    self._txn.abort()
             finally:
                 self._environment.lock.release()
 

@@ -6,6 +6,7 @@ for a `FileLock`, which can time out, before they take LMDB's own lock, which ca
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,6 +20,7 @@ from rotifer_host.memory.entry import DataPolicy, Record
 from rotifer_host.store import codec
 from rotifer_host.store.change import LmdbChange
 from rotifer_host.store.environment import Environment, failure, registry
+from rotifer_host.store.pages import shown
 from rotifer_host.store.view import LmdbSnapshot
 
 __all__ = ["LmdbStore", "open_store"]
@@ -29,6 +31,11 @@ class LmdbStore:
 
     def __init__(self, environment: Environment) -> None:
         self._environment: Environment | None = environment
+
+    @property
+    def begun_below(self) -> bytes:
+        """SHA-256 of the last line of the audit log when this memory was made, empty where none was known."""
+        return b"" if self._environment is None else self._environment.begun_below
 
     @property
     def version(self) -> memoryview | None:
@@ -52,7 +59,7 @@ class LmdbStore:
         if known is not None and environment.newest is not None and committed.number == environment.newest[0]:
             return known
         try:
-            txn = env.begin(buffers=True)
+            txn = env.begin()
         except lmdb.Error:  # what it is, a view tells
             return None
         try:
@@ -71,17 +78,17 @@ class LmdbStore:
             raise _closed()
         try:
             try:
-                txn = env.begin(buffers=True)
+                txn = env.begin()
             except lmdb.ReadersFullError:
                 env.reader_check()  # frees the slots of processes that were killed
-                txn = env.begin(buffers=True)
+                txn = env.begin()
             except lmdb.PanicError:
                 txn = None
             if txn is None:  # not in the clause above: there the error, by its traceback, may still use `env`
                 del env
-                txn = registry.reopen(environment).begin(buffers=True)
+                txn = registry.reopen(environment).begin()
         except lmdb.Error as error:
-            message = f"cannot read {environment.path.name}: {error}"
+            message = f"cannot read {shown(environment.path)}: {error}"
             raise StoreError(message) from error
         return LmdbSnapshot(environment, txn)
 
@@ -115,27 +122,30 @@ class LmdbStore:
         self.close()
 
 
-def open_store(path: Path, *, agent_id: str, quota: int, distrusted: bool = False) -> LmdbStore:
+def open_store(
+    path: Path, *, agent_id: str, quota: int, distrusted: bool = False, last_line: Callable[[], bytes] = bytes
+) -> LmdbStore:
     """Open an agent's memory file, made (mode 0600) when it is missing.
 
+    A new one keeps the hash of the audit log's `last_line`: what stands above it is not of this memory.
     All pages of a `distrusted` file are looked through first, though it is what it was
     when it was closed in order; otherwise only those of a file that is not.
     Every store that a process opens on one file shares one LMDB environment. Raises
     `StoreError` when the file cannot be opened, has another format or belongs to
     another agent, `LockTimeoutError` when another process holds a new file too long.
     """
-    return LmdbStore(registry.acquire(path, agent_id, quota, distrusted=distrusted))
+    return LmdbStore(registry.acquire(path, agent_id, quota, distrusted=distrusted, last_line=last_line))
 
 
 def _begin(environment: Environment) -> LmdbChange:
     if environment.env is None:
         raise _closed()
     try:
-        txn = environment.env.begin(write=True, buffers=True)
+        txn = environment.env.begin(write=True)
     except lmdb.PanicError:
         txn = None
     if txn is None:
-        txn = registry.reopen(environment).begin(write=True, buffers=True)
+        txn = registry.reopen(environment).begin(write=True)
     try:
         return LmdbChange(environment, txn)
     except BaseException:
