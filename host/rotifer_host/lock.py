@@ -87,12 +87,13 @@ class FileLock:
     def release(self) -> None:
         """Give the lock back; only its holder may, and in a fork of the holder nothing happens."""
         if self._thread_lock.locked():
-            if self._fd >= 0:
-                try:
+            try:
+                if self._fd >= 0:
                     fcntl.flock(self._fd, fcntl.LOCK_UN)
-                except OSError:  # what the holder did is done; closing the file gives the lock back, too
-                    self.close()
-            self._thread_lock.release()
+            except OSError:  # what the holder did is done; closing the file gives the lock back, too
+                self.close()
+            finally:  # also where a signal's handler raises
+                self._thread_lock.release()
 
     @contextlib.contextmanager
     def held(self, patience: Patience) -> Iterator[None]:

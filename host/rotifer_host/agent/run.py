@@ -21,7 +21,7 @@ from rotifer_host.agent.report import CallReport, GeneReport, RunError, RunResul
 from rotifer_host.agent.runner import Runner, WasmRunner
 from rotifer_host.errors import AccessDeniedError, RotiferError, UnknownImportError
 from rotifer_host.memory import Caller
-from rotifer_host.sandbox import Deadline, HostTime, encode_document
+from rotifer_host.sandbox import Deadline, HostTime, Interrupts, encode_document
 
 if TYPE_CHECKING:
     from rotifer_host.clock import Clock
@@ -59,7 +59,7 @@ class RunSetting(msgspec.Struct):
     refuse: Callable[[LoadedGene, str], AccessDeniedError]
     """Records and returns the refusal of a memory call, named, by a gene that may make none."""
     side_by_side: bool = False
-    """Whether genes may run at the same time: then no response is given again, for another one's reading would not end that."""
+    """Whether genes may run at the same time: no response is given again then, for another's reading does not end that."""
     granted: Granted | None = None
     """What host modules may know of the agent; None where none is granted."""
     warnings: tuple[str, ...] = ()
@@ -193,7 +193,7 @@ def run_genome(
         ended = run.one_after_another(genes, text, reports) if execute is None else execute(run, text, reports)
     except BaseException:
         if setting.memory is not None:
-            setting.memory.rollback()
+            _end(setting.memory.rollback, setting)
         raise
     finally:
         for gene in genes:
@@ -226,13 +226,20 @@ def _settle(setting: RunSetting, *, interrupted: bool) -> RunError | None:
     if memory is None:
         return None
     try:
-        if interrupted:
-            memory.rollback()
-        else:
-            memory.finish()
+        _end(memory.rollback if interrupted else memory.finish, setting)
     except RotiferError as error:
         return RunError(error.code, f"the run's changes to memory could not be saved: {error.message}")
     return None
+
+
+def _end(end: Callable[[], None], setting: RunSetting) -> None:
+    """End the run's use of its memory; Ctrl-C and SIGTERM wait for that: amid it they could leave a lock taken."""
+    memory = setting.memory
+    if memory is not None and memory.unsaved:
+        with Interrupts(setting.deadline):
+            end()
+    else:
+        end()
 
 
 def _error(error: GuestError | None) -> RunError | None:

@@ -303,6 +303,11 @@ class AgentMemory:
         return Documents(self._changes, self._trail, self._clock)
 
     @property
+    def unsaved(self) -> bool:
+        """Whether `finish` has anything to save, or `rollback` to take back."""
+        return self._changes.unsaved
+
+    @property
     def version(self) -> memoryview | None:
         """Eight bytes that hold another number after every commit; None where the store shows none."""
         return self._changes.version

@@ -81,6 +81,11 @@ class Changes:
         return self._held is not None
 
     @property
+    def unsaved(self) -> bool:
+        """Whether there is anything for `finish` or `rollback` to do below."""
+        return self._held is not None or bool(self._readers.readings) or self._trail.unwitnessed
+
+    @property
     def version(self) -> memoryview | None:
         """What the store says of its committed state (`Store.version`)."""
         return self._store.version
