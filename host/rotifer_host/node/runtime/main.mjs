@@ -68,7 +68,7 @@ function call(name, request) {
   let bytes = null;
   let problem = null;
   try {
-    bytes = Buffer.from(json(request()));
+    bytes = Buffer.from(json(request(), nothingLost));
     if (bytes.length > maxRequest) {
       problem = `a request has at most ${maxRequest} bytes, not ${bytes.length}`;
       bytes = null;
@@ -99,13 +99,18 @@ function kindOf(value) {
 }
 
 /** JSON.stringify, but for numbers that it would turn into null without a word. */
-function json(value) {
+function json(value, also = () => null) {
   return stringify(value, (name, member) => {
-    if (typeof member === "number" && !Number.isFinite(member)) {
-      throw new TypeError(`JSON has no word for ${member}${name && ` (${name})`}`);
-    }
-    return member;
+    const plain = types.isNumberObject(member) ? Number(member) : member;
+    const unsaid = typeof plain === "number" && !Number.isFinite(plain) ? plain : also(plain);
+    if (unsaid !== null) throw new TypeError(`JSON has no word for ${unsaid}${name && ` (${name})`}`);
+    return plain;
   });
+}
+
+/** In a request nothing may be left out but what is undefined: a policy that was not called must not become the default. */
+function nothingLost(member) {
+  return ["function", "symbol"].includes(typeof member) ? `a ${typeof member}` : null;
 }
 
 /** What is wrong with a value, which is not the fault of some line. */
