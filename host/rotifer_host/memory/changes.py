@@ -135,7 +135,7 @@ class Changes:
     def view(self, caller: Caller | None, now_ms: int) -> AbstractContextManager[Snapshot]:
         """Open a view for an operation that only reads, after trying to remove what has expired.
 
-        What cannot be removed at once is still in the view: the caller hides it.
+        What cannot be removed, or not in time, is still in the view: the caller hides it.
         """
         now_s = now_ms // 1000
         self._leave_to_parent()
@@ -144,11 +144,14 @@ class Changes:
                 pass
         if self._held is not None:
             return nullcontext(self._held.change)
-        snapshot = self._store.snapshot()
-        if snapshot.has_expired(now_s, self._policy):
+        snapshot, removing = self._store.snapshot(), True
+        while removing and snapshot.has_expired(now_s, self._policy):
             snapshot.__exit__(None, None, None)
+            removing = False
             with suppress(*FAILURES, BudgetExhaustedError):
                 self._remove_expired(self._store.begin(_NO_WAIT), caller, now_ms, _NO_WAIT)
+                self.check_time()
+                removing = True
             snapshot = self._store.snapshot()
         return snapshot
 
