@@ -57,11 +57,16 @@ class TelemetryLog:
 def is_enabled(environ: Mapping[str, str]) -> bool:
     """Tell whether events may be kept.
 
-    Off when `DO_NOT_TRACK` is anything but empty, `0` or `false`, or when
-    `ROTIFER_TELEMETRY` is `0`, `false` or `off`; in either case, spaces around are ignored.
+    Off when `DO_NOT_TRACK` is anything but empty, `0` or `false`, to the letter, or when
+    `ROTIFER_TELEMETRY` is `0`, `false` or `off`, in either case, spaces around it ignored.
     """
-    do_not_track, switch = (environ.get(name, "").strip().lower() for name in ("DO_NOT_TRACK", "ROTIFER_TELEMETRY"))
-    return do_not_track in _TRACKING_ALLOWED and switch not in _SWITCHED_OFF
+    switch = environ.get("ROTIFER_TELEMETRY", "").strip().lower()
+    return environ.get("DO_NOT_TRACK", "") in _TRACKING_ALLOWED and switch not in _SWITCHED_OFF
+
+
+def is_switch(text: str) -> bool:
+    """Tell whether a value of `ROTIFER_TELEMETRY` is one that was meant: every other one leaves telemetry on."""
+    return text.strip().lower() in (*_SWITCHED_OFF, *_SWITCHED_ON)
 
 
 def _append(path: Path, line: bytes) -> None:
