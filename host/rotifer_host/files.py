@@ -20,6 +20,7 @@ except ImportError:  # not built: there was no C compiler
 
 __all__ = [
     "absolute",
+    "check_writable",
     "is_file",
     "is_folder",
     "make_private_folder",
@@ -57,6 +58,20 @@ def is_file(path: Path, error: Callable[[str], RotiferError]) -> bool:
 def is_folder(path: Path, error: Callable[[str], RotiferError]) -> bool:
     """Tell whether `path` is a folder, as `is_file` does."""
     return stat.S_ISDIR(_mode(path, error))
+
+
+def check_writable(path: Path, error: Callable[[str], RotiferError]) -> None:
+    """Raise what `error` makes of a path that no file can be written to; nothing is changed there."""
+    folder = absolute(path, error).parent
+    if is_folder(path, error):
+        why = "it is a folder"
+    elif not is_folder(folder, error):
+        why = f"there is no folder {folder}"
+    elif not os.access(path if os.path.lexists(path) else folder, os.W_OK):
+        why = os.strerror(errno.EACCES)
+    else:
+        return
+    raise error(f"cannot write {path}: {why}")
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o666) -> None:
@@ -126,16 +141,19 @@ def make_private_folder(path: Path) -> None:
             path.chmod(_PRIVATE)
 
 
-def read_json(path: Path, error: Callable[[str], RotiferError]) -> object:
+def read_json(path: Path, error: Callable[[str], RotiferError], *, if_missing: str | None = None) -> object:
     """Read one JSON document in UTF-8; `NaN` and infinities are not JSON.
 
-    Raises what `error` makes of a message naming the file and, for bad JSON, line and column.
+    Raises what `error` makes of a message naming the file and, for bad JSON, line and column;
+    `if_missing` is the help when there is no such file.
     """
+    help_text = None
     try:
         text = _content(path).decode()
         return json.loads(text, parse_constant=_refuse_constant)
     except OSError as cause:
         message = f"cannot read {path}: {cause.strerror}"
+        help_text = if_missing if isinstance(cause, FileNotFoundError) else None
     except UnicodeDecodeError as cause:
         message = f"{path} is not UTF-8: byte {cause.start}"
     except json.JSONDecodeError as cause:
@@ -144,7 +162,9 @@ def read_json(path: Path, error: Callable[[str], RotiferError]) -> object:
         message = f"{path} is nested too deeply"
     except ValueError as cause:
         message = f"{path} is not JSON this host reads: {cause}"
-    raise error(message)
+    refusal = error(message)
+    refusal.help = help_text or refusal.help
+    raise refusal
 
 
 def _mode(path: Path, error: Callable[[str], RotiferError]) -> int:

@@ -10,11 +10,12 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
-__all__ = ["ScratchFolder"]
+__all__ = ["ScratchFolder", "left_over"]
 
 _LOCK: Final = "in-use"
 
@@ -22,11 +23,12 @@ _LOCK: Final = "in-use"
 class ScratchFolder:
     """A private folder (0700) for temporary files; `close`, or the end of a `with` block, deletes it.
 
-    `prefix` begins its name, and those of the folders it removes. Raises `OSError`.
+    `prefix` begins its name, and those of the folders it removes; it lies in `where`, or
+    where temporary files do. Raises `OSError`.
     """
 
-    def __init__(self, prefix: str) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+    def __init__(self, prefix: str, where: Path | None = None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
         try:
             _remove_leftovers(self.path.parent, prefix)
             self._lock = _locked(self.path)
@@ -61,14 +63,26 @@ def _locked(folder: Path) -> int:
     return lock
 
 
+def left_over(where: Path, prefix: str) -> list[Path]:
+    """Return the folders that processes which were killed have left there."""
+    return [folder for folder in sorted(where.glob(f"{prefix}*")) if _if_unused(folder, lambda _folder: None)]
+
+
 def _remove_leftovers(where: Path, prefix: str) -> None:
     for folder in where.glob(f"{prefix}*"):
-        with suppress(OSError):  # somebody else's, still in use, or gone since
-            if folder.lstat().st_uid != os.getuid():
-                continue
-            fd = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder)
-            finally:
-                os.close(fd)
+        _if_unused(folder, shutil.rmtree)
+
+
+def _if_unused(folder: Path, do: Callable[[Path], None]) -> bool:
+    """Do this with a folder unless it is somebody else's, still in use, or gone since; tell whether it was done."""
+    with suppress(OSError):
+        if folder.lstat().st_uid != os.getuid():
+            return False
+        fd = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            do(folder)
+        finally:
+            os.close(fd)
+        return True
+    return False

@@ -98,6 +98,35 @@ def test_a_file_that_is_no_composition(rotifer: Any, file: str, options: list[st
     assert json.loads(rotifer("agent", "list", "--json")[1])["agents"] == []
 
 
+def test_missing_genes_are_told_with_everything_else(rotifer: Any) -> None:
+    """Those of a composition with what else is wrong with it, and several with each other."""
+    file = rotifer.root / "tree.json"
+    command = ("agent", "create", "team", "--composition", "@tree.json")
+    file.write_text(json.dumps(par("one", "none", {"type": "Zip"}, "gone", merge="any")), encoding="utf-8")
+    status, _, err = rotifer(*command)
+    assert (status, err.startswith("error[USAGE]: ")) == (2, True)
+    for part in ("there is no gene none", "there is no gene gone", "type must be one of", "merge must be one of"):
+        assert part in err
+    file.write_text(json.dumps(par("one", "none", "gone")), encoding="utf-8")
+    status, _, err = rotifer(*command)
+    assert (status, err.startswith("error[GENE_NOT_FOUND]: there is no gene none in ")) == (1, True)
+    assert "; there is no gene gone in " in err
+    file.write_text(json.dumps(par("none", "No")), encoding="utf-8")
+    status, _, err = rotifer(*command)
+    assert (status, "there is no gene none" in err, "gene name must be" in err) == (2, True, True)
+    status, _, err = rotifer("agent", "create", "team", "--genes", "one", "none", "--composition", "Single")
+    assert (status, "Single runs one gene" in err, "there is no gene none" in err) == (2, True, True)
+    rotifer("agent", "create", "team", "--genes", "one")
+    status, _, err = rotifer("agent", "set-genes", "team", "--genes", "none", "gone", "--composition", "Single")
+    assert (status, "Single runs one gene" in err, "no gene none" in err, "no gene gone" in err) == (
+        2,
+        True,
+        True,
+        True,
+    )
+    assert json.loads(rotifer("agent", "list", "--json")[1])["agents"][0]["genes"] == ["one"]
+
+
 def test_what_people_see(rotifer: Any) -> None:
     """Making and listing show the whole composition; a run names each gene that did not end ok, its text made safe."""
     _, out, _ = rotifer(
@@ -128,5 +157,6 @@ def test_bench_measures_a_composition(rotifer: Any) -> None:
     command = ("bench", "team", "--runs", "5", "--warmup", "0", "--call-path", "plain", "--json")
     status, out, err = rotifer(*command)
     assert (status, json.loads(out)["v"]) == (0, 1), err
-    status, _, err = rotifer(*command, "--durability", "run")
-    assert (status, err.partition("\n")[0]) == (2, "error[USAGE]: --durability run is not for team: it holds a Par")
+    status, out, err = rotifer(*command, "--durability", "run")
+    assert (status, json.loads(out)["durability"]) == (0, "call")
+    assert err == "warning: durability is call: genes of a Par do not share one transaction\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def test_the_table_shows_every_figure(run: Run) -> None:
     assert "5 timed runs on each call path after 0 of warm-up, durability call" in out
     assert "wasmtime 50" in out
     for label in ("readMemory", "writeMemory", "queryMemory", "deleteMemory"):
-        assert sum(line.startswith(label) for line in out.splitlines()) == 2 + 2 + 1
+        assert sum(line.startswith(label) for line in out.splitlines()) == 2 + 2 + 2 + 1
     assert set(STAGES) - {"again", "copy", "shortcut"} <= set(out.split())
     assert "a shortcut answers in C" not in out
     assert "beside raw" in out
@@ -110,6 +111,10 @@ def test_files_are_written_beside_the_table(run: Run, project: Project) -> None:
         (("every", "--call-path", "fast"), 2, "USAGE", "plain"),
         (("every", "--compare", "none.json"), 2, "USAGE", "none.json"),
         (("every", "--plot", "out.pdf"), 2, "USAGE", ".svg or .png"),
+        (("every", "--plot", "none/out.svg"), 2, "USAGE", "there is no folder"),
+        (("every", "--pytest-benchmark", "none/out.json"), 2, "USAGE", "there is no folder"),
+        (("every", "--pytest-benchmark", "rotifer.json/out.json"), 2, "USAGE", "there is no folder"),
+        (("every", "--in-place"), 2, "USAGE", "--in-place is for an agent, and every is a gene"),
         (("every", "--input", "{"), 2, "USAGE", "not JSON"),
     ],
 )
@@ -122,6 +127,59 @@ def test_errors_say_what_is_wrong(run: Run, arguments: tuple[str, ...], status: 
     found, out, _ = run(*arguments, "--json")
     assert found == status
     assert json.loads(out)["error"]["code"] == code
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--plot", "none/out.svg"),
+        ("--pytest-benchmark", "none/out.json"),
+        ("--in-place",),
+        ("--compare", "rotifer.json"),
+    ],
+)
+def test_what_is_refused_is_refused_first(
+    run: Run, project: Project, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """Nothing has run by then, and nothing is kept: no memory, no audit line."""
+    monkeypatch.setattr("rotifer_host.bench.measurement._rounds", lambda *_: pytest.fail("it was measured"))
+    before = sorted(project.root.rglob("*"))
+    assert run("every", *arguments)[0] == 2
+    assert sorted(project.root.rglob("*")) == before
+
+
+def test_percentiles_stand_with_the_runs_they_are_of(run: Run) -> None:
+    """They are in a table with the sum of the parts, with which they can be compared, and not beside the time."""
+    out = run("every", *QUICK, "--call-path", "plain")[1]
+    table = next(part for part in out.split("\n\n") if "p50" in part)
+    heads, *rows = [re.split(r" {2,}", line) for line in table.splitlines()]
+    assert heads == ["host call", "path", "sum", "p50", "p90", "p99"]
+    assert len(rows) == 4
+    parts = next(part for part in out.split("\n\n") if "boundary" in part)
+    sums = {line.split()[0]: line.split()[-3] for line in parts.splitlines()[1:]}
+    assert {row[0]: row[2] for row in rows} == sums
+    assert "compare them with the sum, not with the time" in out
+
+
+def test_genes_of_a_par_are_measured_with_a_warning(run: Run, project: Project) -> None:
+    """Durability `run` is `call` for them, and the command says so in the words of a run."""
+    project.create_agent("both", ["every", "echo"], composition={"type": "Par", "merge": "concat"})
+    warnings = project.agent("both").run(None, durability="run").warnings
+    line = ("both", *QUICK, "--call-path", "plain", "--durability", "run")
+    status, out, err = run(*line)
+    assert (status, err) == (0, f"warning: {warnings[0]}\n")
+    assert "durability call" in out
+    status, out, err = run(*line, "--json")
+    assert (status, err) == (0, f"warning: {warnings[0]}\n")
+    assert (json.loads(out)["durability"], json.loads(out)["warnings"]) == ("call", list(warnings))
+
+
+def test_the_environment_chooses_no_call_path(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All call paths are measured, as the help says, whatever a run would take."""
+    monkeypatch.setenv("ROTIFER_CALL_PATH", "plain")
+    out = run("echo", *QUICK, "--json")[1]
+    assert [path["callPath"] for path in json.loads(out)["paths"]] == available_call_paths()
+    assert "whatever ROTIFER_CALL_PATH says" in " ".join(run("--help")[1].split())
 
 
 def test_progress_is_shown_on_a_terminal_only(project: Project) -> None:
@@ -168,6 +226,25 @@ def test_a_measurement_that_is_stopped_cleans_up(project: Project, number: signa
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (status, b"")
     assert b"error[INTERRUPTED]" in err
+    assert list((project.root / ".rotifer").glob("bench-*")) == []
+
+
+def test_the_next_measurement_removes_what_a_killed_one_left(run: Run, project: Project) -> None:
+    """SIGKILL leaves the copies behind, which nobody holds any more."""
+    with subprocess.Popen(
+        [*COMMAND, "every", "--runs", "100000"],
+        cwd=project.root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while not _changed(project.root) and process.poll() is None:
+            time.sleep(0.02)
+        assert run("echo", *QUICK, "--call-path", "plain")[0] == 0
+        assert len(list((project.root / ".rotifer").glob("bench-*"))) == 1  # its own, while it runs
+        process.kill()
+    assert len(list((project.root / ".rotifer").glob("bench-*"))) == 1
+    assert run("echo", *QUICK, "--call-path", "plain")[0] == 0
     assert list((project.root / ".rotifer").glob("bench-*")) == []
 
 

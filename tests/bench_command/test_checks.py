@@ -87,3 +87,12 @@ def test_a_stale_gene_is_refused_or_recompiled(project: Project, measured: Measu
         measured("every")
     assert caught.value.code == "GENE_STALE"
     assert measured("every", recompile=True).outputs == 1
+
+
+def test_a_project_may_be_given_as_such_or_by_its_path(project: Project) -> None:
+    """A `Project`, a path and a text all name it; what is none of these is wrong usage that says so."""
+    options = Options(runs=5, warmup=0, call_paths=("plain",))
+    for each in (project, project.root, str(project.root)):
+        assert measure(each, "echo", None, options).target == "echo"
+    with pytest.raises(UsageError, match="project must be a Project or the path of its folder, not int"):
+        measure(7, "echo", None, options)  # type: ignore[arg-type]

@@ -69,6 +69,7 @@ def test_python_page(tmp_path: Path) -> None:
         "docs/looking-inside.md",
         "docs/moving-an-agent.md",
         "docs/turn-memory.md",
+        "docs/benchmarking.md",
     ],
 )
 def test_page_of_commands(tmp_path: Path, page: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rotifer_host.agent.memory_calls import memory_functions
 from rotifer_host.agent.report import RunResult
+from rotifer_host.api.project import Project
 from rotifer_host.bench.machine import describe
 from rotifer_host.bench.memory import BenchMemory, find_target, memories
 from rotifer_host.bench.probe import Probe
@@ -36,6 +38,7 @@ from rotifer_host.sandbox import (
     encode_document,
     wasi_functions,
 )
+from rotifer_host.text import quoted
 
 if TYPE_CHECKING:
     from rotifer_host.agent.record import AgentRecord
@@ -104,21 +107,25 @@ class BenchRunError(RotiferError):
 
 
 def measure(
-    project: Path,
+    project: Project | str | os.PathLike[str],
     name: str,
     document: Any,  # noqa: ANN401 - any JSON value
     options: Options,
     progress: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Measure the agent or gene `name` of the project around folder `project` on one input.
+    """Measure the agent or gene `name` of `project`, or of the one around that folder, on one input.
 
     Works on private copies of the agent's memory, gone afterwards, unless
-    `options.in_place`. `progress` is called after each run. Raises `BenchRunError` when
-    a run does not end `ok`, or its output is not the first one's; `GeneError`,
-    `AgentError`, `ModuleError`, `ProjectError`, `StoreError`.
+    `options.in_place`. `progress` is called after each run. Durability `run` is `call`
+    for genes of a Par, as in a run of theirs: `Report.warnings` says so. Raises
+    `BenchRunError` when a run does not end `ok`, or its output is not the first one's;
+    `UsageError`, `GeneError`, `AgentError`, `ModuleError`, `ProjectError`, `StoreError`.
     """
-    folder = ProjectFolder.find(project)
+    folder = ProjectFolder.find(_folder(project))
     target = find_target(folder, name)
+    if options.in_place and target.kind == "gene":
+        message = f"--in-place is for an agent, and {quoted(name)} is a gene"
+        raise UsageError(message, help="a gene on its own has no memory: it is measured on an empty one")
     genes = [folder.gene(gene) for gene in target.record.genome]
     if options.recompile:
         offered = module_functions(usable_modules())
@@ -142,15 +149,24 @@ def measure(
             memory=kind,
             input_bytes=len(text),
             input_sha256=hashlib.sha256(text).hexdigest(),
-            durability=options.durability,
+            durability=paths[0].bare.durability,
             runs=options.runs,
             warmup=options.warmup,
             started_at=rfc3339(started),
             outputs=len(outputs),
+            warnings=list(paths[0].bare.warnings),
             timing_nanos=[round(overhead.inside, 1), round(overhead.around, 1)],
             machine=machine,
             paths=[summarise(path.sampled) for path in paths],
         )
+
+
+def _folder(project: Project | str | os.PathLike[str]) -> Path:
+    if isinstance(project, Project):
+        return project.root
+    if isinstance(project, str | os.PathLike):
+        return Path(project)
+    raise UsageError(f"project must be a Project or the path of its folder, not {type(project).__name__}")
 
 
 class _Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +18,7 @@ from rotifer_host.errors import AgentError, GeneError, ProjectError
 from rotifer_host.files import make_private_folder
 from rotifer_host.lock import Wait
 from rotifer_host.modules.registry import usable_modules
+from rotifer_host.scratch import ScratchFolder
 from rotifer_host.store import open_store
 from rotifer_host.telemetry import TelemetryLog, is_enabled
 from rotifer_host.text import quoted
@@ -83,21 +83,20 @@ def memories(
 ) -> Iterator[tuple[MemoryKind, dict[str, BenchMemory]]]:
     """Give each of `names` a memory of its own that starts as the agent's is now; gone at the end.
 
-    They lie in the project's `.rotifer/`, since what a sync costs depends on the disk.
+    They lie in the project's `.rotifer/`, since what a sync costs depends on the disk;
+    those of a measurement that was killed are removed by the next one.
     With `in_place` all are the agent's own memory, audit log and telemetry. Raises
     `ProjectError`, `StoreError`.
     """
     record = target.record
     with ExitStack() as stack:
         if in_place:
-            store = stack.enter_context(
-                open_store(folder.memory_path(record.id), agent_id=record.id, quota=record.memoryQuota)
-            )
+            store = stack.enter_context(folder.open_memory(record))
             yield "own", dict.fromkeys(names, BenchMemory(folder.root, store, folder.audit, folder.telemetry))
             return
         try:
             make_private_folder(folder.state_dir)
-            root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-", dir=folder.state_dir)))
+            root = stack.enter_context(ScratchFolder("bench-", folder.state_dir)).path
         except OSError as error:
             message = f"cannot make a folder for the measurement in {folder.state_dir}: {error.strerror}"
             raise ProjectError(message) from error

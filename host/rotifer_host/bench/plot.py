@@ -10,6 +10,7 @@ from rotifer_host.bench.report import PathReport, Report, Spread
 from rotifer_host.bench.stages import STAGES
 from rotifer_host.errors import UsageError
 from rotifer_host.extras import how_to_install
+from rotifer_host.files import check_writable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,8 +42,7 @@ def check_plot(path: Path) -> None:
     """Raise `UsageError` when no picture can be written there: its format, its folder, or a missing library."""
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"--plot takes a file that ends in {' or '.join(FORMATS)}, not {path.name}")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {path.absolute().parent}")
+    check_writable(path, UsageError)
     if find_spec("matplotlib") is None:
         raise UsageError("--plot needs matplotlib", help=how_to_install("plot"))
 

@@ -88,7 +88,11 @@ class CallReport(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     each_run: list[float]
     """The same, run by run."""
     percentiles: Percentiles | None
-    """Of single calls: the handler's or shortcut's time in split runs, and the way to it and back."""
+    """Of single calls: the handler's or shortcut's time in split runs, and the way to it and back.
+
+    Those are other runs than the ones of `micros`, and may have met another disk: what
+    these belong to is the sum of `stages`, not `micros.median`.
+    """
     stages: dict[str, Split]
     rest: float
     """`micros.median` less the means of all stages: what is not explained, less than zero where too much is."""
@@ -145,6 +149,8 @@ class Report(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """RFC 3339."""
     outputs: int
     """How many different outputs the runs had; more than one only where that was allowed."""
+    warnings: list[str] = []
+    """What was not measured as asked for; measurements before there were any have none."""
     timing_nanos: list[float]
     """What timing one seam cost and what was subtracted for it: inside the stage, and around it."""
     machine: Machine

@@ -8,12 +8,12 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from rotifer_host.agent.composed import compose
-from rotifer_host.agent.composition import has_par
+from rotifer_host.agent.composition import PAR_DURABILITY
 from rotifer_host.agent.grants import granted_modules
 from rotifer_host.agent.memory_calls import memory_functions
 from rotifer_host.agent.run import LoadedGene, RunSetting, load_genes, run_genome
 from rotifer_host.clock import SystemClock
-from rotifer_host.errors import AccessDeniedError, UsageError
+from rotifer_host.errors import AccessDeniedError
 from rotifer_host.memory import AgentMemory, Durability, refused_outside_agent
 from rotifer_host.modules import Granted
 from rotifer_host.modules.functions import module_functions
@@ -83,20 +83,20 @@ class Runner:
         durability: Durability,
         recorder: Recorder | None = None,
     ) -> None:
-        if durability == "run" and has_par(record.composition):
-            message = f"--durability run is not for {record.name}: it holds a Par"
-            raise UsageError(message, help="genes that run at the same time do not share one transaction")
         calls = (*memory_functions(), *module_functions(granted_modules(record)))
         if recorder is not None:
             calls = tuple(_recorded(each, recorder, call_path) for each in calls)
         functions = HostFunctions(core_functions(), wasi_functions(), calls)
         self._sandbox = _WatchedSandbox(functions, call_path=call_path)
         self._genes = load_genes(self._sandbox, genes, granted=tuple(record.grants), agent=record.name)
-        self._execute, _ = compose(record.composition, self._genes)
+        self._execute, self.warnings = compose(record.composition, self._genes)
+        self.durability = durability
+        if durability == "run" and self._execute is not None and self._execute.has_par:
+            self.durability = "call"
+            self.warnings += (PAR_DURABILITY,)
         self._record = record
         self._memory = memory
         self._limits = limits
-        self._durability = durability
         self._recorder = recorder
 
     @property
@@ -140,7 +140,7 @@ class Runner:
             clock=_CLOCK,
             quota=self._record.memoryQuota,
             policy=self._record.dataPolicy,
-            durability=self._durability,
+            durability=self.durability,
             patience=deadline,
         )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -15,7 +16,12 @@ from rotifer_host.cli.bench_report import show_comparison, show_report
 from rotifer_host.cli.common import Command, Session, budget_options
 from rotifer_host.cli.output import is_terminal, print_document, print_error, print_note
 from rotifer_host.cli.run_input import read_input
+from rotifer_host.errors import UsageError
+from rotifer_host.files import check_writable
 from rotifer_host.limits import Limits
+
+if TYPE_CHECKING:
+    from rotifer_host.bench import Report
 
 __all__ = ["bench"]
 
@@ -65,7 +71,8 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
     "call_paths",
     multiple=True,
     metavar="PATH",
-    help="How host calls reach Python; repeat it for several, leave it out for all.",
+    help="How host calls reach Python: native, raw or plain; repeat it for several. When left out all there are, "
+    "whatever ROTIFER_CALL_PATH says.",
 )
 @click.option("--allow-varying", is_flag=True, help="Measure a gene whose output changes from run to run all the same.")
 @click.option("--in-place", is_flag=True, help="Run on the agent's own memory and audit log, and change them.")
@@ -121,12 +128,13 @@ def bench(  # noqa: PLR0913 - click passes each option by name
     )
     document = read_input(session, source)
     before = None if earlier is None else read_report(session.directory / earlier)
-    if picture is not None:
-        check_plot(session.directory / picture)
+    for file, check in ((benchmark_file, partial(check_writable, error=UsageError)), (picture, check_plot)):
+        if file is not None:
+            check(session.directory / file)
     project = session.project()
     try:
         with _progress(f"measuring {name}", options.total_runs) as progress:
-            report = measure(project.root, name, document, options, progress)
+            report = measure(project, name, document, options, progress)
     except BenchRunError as error:
         if error.result is None:
             raise
@@ -134,12 +142,7 @@ def bench(  # noqa: PLR0913 - click passes each option by name
         if session.json:
             print_document({"error": {"code": error.code, "message": error.message}})
         return error.result.exit_status
-    if session.json:
-        print_document(report.to_json())
-    else:
-        show_report(report)
-    if before is not None:
-        show_comparison(before, report, as_notes=session.json)
+    _show(session, report, before)
     if benchmark_file is not None:
         write_pytest_benchmark(report, session.directory / benchmark_file)
         print_note(f"wrote {benchmark_file}")
@@ -147,6 +150,17 @@ def bench(  # noqa: PLR0913 - click passes each option by name
         plot(report, session.directory / picture)
         print_note(f"wrote {picture}")
     return contract.EXIT_OK
+
+
+def _show(session: Session, report: Report, before: Report | None) -> None:
+    for warning in report.warnings:
+        print_note(f"warning: {warning}")
+    if session.json:
+        print_document(report.to_json())
+    else:
+        show_report(report)
+    if before is not None:
+        show_comparison(before, report, as_notes=session.json)
 
 
 @contextmanager

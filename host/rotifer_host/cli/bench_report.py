@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rotifer_host.cli.output import print_note, print_text
 from rotifer_host.cli.table import Cell, print_table
 from rotifer_host.limits import format_size
+from rotifer_host.text import counted
 
 if TYPE_CHECKING:
     from rotifer_host.bench import CallReport, PathReport, Report, Spread
@@ -19,6 +20,8 @@ _MEMORY: Final = {
     "own": "the agent's own memory",
 }
 _WIDE: Final = 100
+_KEYS: Final = 2
+"""Columns that say which host call on which call path."""
 _SAME: Final = "not different"
 _SHORTCUT: Final = "a shortcut answers in C: one part, where a handler decodes, applies the rules, looks up and renders"
 
@@ -55,11 +58,12 @@ def show_report(report: Report) -> None:
         return
     print_text("")
     _show_calls(calls)
-    print_text("\nwhere the average call's time goes; the rest is what the parts do not explain")
+    print_text("\nwhere the average call's time goes, in runs of their own; the rest is what the parts do not explain")
     if any(call.shortcuts for _, _, call in calls):
         print_text(_SHORTCUT)
     print_text("")
     _show_stages(calls)
+    _show_single_calls(calls)
     _show_side_by_side(report)
 
 
@@ -86,7 +90,7 @@ def _show_machine(report: Report) -> None:
     machine = report.machine
     versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items())
     print_text(
-        f"{machine.processor}, {machine.cpus} CPUs, load {machine.load_before}; {machine.system}; "
+        f"{machine.processor}, {counted(machine.cpus, 'CPU')}, load {machine.load_before}; {machine.system}; "
         f"memory on {machine.file_system}\n{machine.python}, {versions}"
     )
 
@@ -105,9 +109,6 @@ def _show_calls(calls: list[tuple[str, PathReport, CallReport]]) -> None:
             "fuel>",
             "time>",
             "",
-            "p50>",
-            "p90>",
-            "p99>",
         ),
         [
             (
@@ -122,14 +123,10 @@ def _show_calls(calls: list[tuple[str, PathReport, CallReport]]) -> None:
                 f"{call.fuel:,.0f}",
                 _micros(call.micros.median),
                 _scatter(call.micros),
-                *(
-                    ("-", "-", "-")
-                    if call.percentiles is None
-                    else map(_micros, (call.percentiles.p50, call.percentiles.p90, call.percentiles.p99))
-                ),
             )
             for label, path, call in calls
         ],
+        keys=_KEYS,
     )
 
 
@@ -148,7 +145,19 @@ def _show_stages(calls: list[tuple[str, PathReport, CallReport]]) -> None:
             )
             for label, path, call in calls
         ],
+        keys=_KEYS,
     )
+
+
+def _show_single_calls(calls: list[tuple[str, PathReport, CallReport]]) -> None:
+    rows = [
+        (label, path.call_path, _micros(call.micros.median - call.rest), *map(_micros, (each.p50, each.p90, each.p99)))
+        for label, path, call in calls
+        if (each := call.percentiles) is not None
+    ]
+    if rows:
+        print_text("\nsingle calls, of the runs that the parts are of: compare them with the sum, not with the time\n")
+        print_table(("host call", "path", "sum>", "p50>", "p90>", "p99>"), rows, keys=_KEYS)
 
 
 def _show_side_by_side(report: Report) -> None:
@@ -164,7 +173,7 @@ def _show_side_by_side(report: Report) -> None:
                 ratio = f"{other.median / base.median:.2f} times as long" if base.differs(other) else _SAME
                 rows.append((label, path.call_path, ratio))
     print_text("")
-    print_table(("", "path", f"beside {first.call_path}"), rows)
+    print_table(("what", "path", f"beside {first.call_path}"), rows)
 
 
 def _figure(path: PathReport, label: str) -> Spread | None:
