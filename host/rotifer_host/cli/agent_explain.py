@@ -59,7 +59,7 @@ def _show(explained: Explanation) -> None:
         )
     print_text("")
     print_table(
-        ("may it", "", "why"),
+        ("may it", "answer", "why"),
         [
             _row("read", explained.read),
             _row("create" if entry is None else "overwrite", explained.write),

@@ -34,7 +34,7 @@ def show_report(session: Session, report: Report, *, brief: bool = False) -> int
     shown = [verdict for verdict in report.verdicts if not (brief and verdict.verdict == "pass")]
     if shown:
         print_table(
-            ("point", "verdict", "", "seen"),
+            ("point", "verdict", "what is asked", "seen"),
             [
                 (
                     verdict.point,

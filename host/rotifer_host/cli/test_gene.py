@@ -12,7 +12,7 @@ from rotifer_host.cli.common import Command, Session
 from rotifer_host.cli.output import pretty, print_document, print_note, print_styled, print_text, working
 from rotifer_host.cli.table import Cell, print_table
 from rotifer_host.errors import GeneError, UsageError
-from rotifer_host.text import indented, quoted, shortened
+from rotifer_host.text import counted, indented, quoted, shortened
 
 if TYPE_CHECKING:
     from rotifer_host import GeneTest
@@ -75,7 +75,7 @@ def _scaffold(session: Session, names: Sequence[str]) -> int:
 def _show(test: GeneTest) -> None:
     print_text(f"{test.gene}  {test.gene_id or 'no v2 id'}")
     print_table(
-        ("check", "", ""),
+        ("check", "verdict", "what was checked"),
         [
             (
                 check.id,
@@ -114,7 +114,7 @@ def _show_evidence(evidence: Evidence) -> None:
 
 def _entry(entry: KeptEntry) -> str:
     value = "" if entry.value is None else f": {quoted(entry.value.decode('utf-8', 'backslashreplace'))}"
-    return f"{entry.category} {quoted(entry.key)} ({entry.size} bytes){value}"
+    return f"{entry.category} {quoted(entry.key)} ({counted(entry.size, 'byte')}){value}"
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - any JSON value
