@@ -1,4 +1,4 @@
-"""`python -m bench`: the comparison with peers, written to `bench/RESULTS.md`."""
+"""`python -m bench`: the comparison with peers; a whole run is written to `bench/RESULTS.md`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 import click
 from rich.console import Console
@@ -22,10 +22,15 @@ from bench.peers.host import available_call_paths
 from bench.report import case_table, fact_table, markdown, show, target_table
 from bench.targets import targets, verdict
 from bench.work import CASES, Case
+from rotifer_host.files import check_writable
 
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
 _ON_DISK: Final = Path(__file__).parents[1] / ".benchmarks"
 _IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a file system without a disk is what is wanted
+_ROUNDS: Final = 15
+_SAMPLE_MS: Final = 20.0
+_LEAST_MS: Final = 1
+_MOST_MS: Final = 60_000
 _INTRODUCTION: Final = """# Results
 
 Written by `make bench-peers`; [README.md](README.md) says what is measured, how, and how to read it.
@@ -46,9 +51,27 @@ class _Plan(NamedTuple):
     console: Console
 
 
+def _milliseconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not _LEAST_MS <= number <= _MOST_MS:  # nor is it `nan`
+        raise click.BadParameter(f"a sample takes from {_LEAST_MS} to {_MOST_MS:,} ms, not {text!r}")
+    return number
+
+
+def _bad_output(message: str) -> NoReturn:
+    raise click.BadParameter(message, param_hint="'--output'")
+
+
 @click.command(name="python -m bench")
-@click.option("--rounds", type=click.IntRange(min=3), default=15, show_default=True, help="Samples of each contestant.")
-@click.option("--sample-ms", type=float, default=20.0, show_default=True, help="How long a sample takes, about.")
+@click.option(
+    "--rounds", type=click.IntRange(min=3), default=_ROUNDS, show_default=True, help="Samples of each contestant."
+)
+@click.option(
+    "--sample-ms", type=_milliseconds, default=_SAMPLE_MS, show_default=True, help="How long a sample takes, about."
+)
 @click.option(
     "--case", "names", multiple=True, type=click.Choice([case.name for case in CASES]), help="This case only."
 )
@@ -60,11 +83,17 @@ class _Plan(NamedTuple):
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=_RESULTS,
-    help="Where the results go, instead of bench/RESULTS.md.",
+    help="Where the results go: bench/RESULTS.md when left out, and nowhere when not all is run.",
 )
-def main(rounds: int, sample_ms: float, names: tuple[str, ...], disk: Path | None, output: Path) -> None:
-    """Time this host beside wasmtime-py, Extism's SDK and the floor in C, in one process."""
+def main(rounds: int, sample_ms: float, names: tuple[str, ...], disk: Path | None, output: Path | None) -> None:
+    """Time this host beside wasmtime-py, Extism's SDK and the floor in C, in one process.
+
+    A quick look, at some cases or with fewer or shorter samples, is only shown.
+    """
+    if output is None and not names and rounds >= _ROUNDS and sample_ms >= _SAMPLE_MS:
+        output = _RESULTS
+    if output is not None:
+        check_writable(output, _bad_output)
     if disk is None:
         disk = _ON_DISK
         disk.mkdir(exist_ok=True)
@@ -96,8 +125,11 @@ def main(rounds: int, sample_ms: float, names: tuple[str, ...], disk: Path | Non
     found = target_table(verdicts)
     figures = [case_table(timing, place) for place, by_case in timings.items() for timing in by_case.values()]
     parts = [_INTRODUCTION, markdown(fact_table(facts)), markdown(found), "## Figures\n"]
+    show(found)
+    if output is None:
+        plan.console.print("not written anywhere: this was not a whole run, and --output was not given")
+        return
     output.write_text("\n".join(parts + [markdown(table, 3) for table in figures]), encoding="utf-8")
-    show(plan.console, found)
     plan.console.print(f"written to {output}")
 
 
@@ -118,7 +150,7 @@ def _time_place(place: _Place, plan: _Plan) -> tuple[dict[str, Timings], dict[st
         ):
             timing = time_case(case, runners, rounds=plan.rounds, sample_ms=plan.sample_ms, progress=step)
             missing |= contest.missing
-        show(plan.console, case_table(timing, place.name))
+        show(case_table(timing, place.name))
         timings[case.name] = timing
     return timings, missing
 

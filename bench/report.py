@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table as RichTable
-
 from bench.contest import EXTISM, FLOOR, ORDINARY
 from bench.measure import Spread, Timings
 from bench.targets import Verdict
+from rotifer_host.cli.output import print_text
+from rotifer_host.cli.table import print_table
 
 __all__ = ["Table", "case_table", "fact_table", "markdown", "show", "target_table"]
 
@@ -60,12 +59,11 @@ def markdown(table: Table, level: int = 2) -> str:
     return "\n".join(["#" * level + " " + table.title, "", *(f"| {' | '.join(row)} |" for row in rows), ""])
 
 
-def show(console: Console, table: Table) -> None:
+def show(table: Table) -> None:
     """Print a table."""
-    shown = RichTable(*table.head, title=table.title, title_justify="left")
-    for row in table.rows:
-        shown.add_row(*(cell.replace("**", "") for cell in row))
-    console.print(shown)
+    print_text(f"\n{table.title}\n")
+    print_table(table.head, [[cell.replace("**", "") for cell in row] for row in table.rows])
+    print_text("")
 
 
 def _time(nanoseconds: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,18 @@ from rotifer_host.store.check import problems
 from rotifer_host.store.view import View
 from rotifer_host.telemetry import TelemetryLog
 
-SIZES: Final = [int(size) for size in os.environ.get("ROTIFER_BENCH_ENTRIES", "10,1000").split(",")]
+_VARIABLE: Final = "ROTIFER_BENCH_ENTRIES"
+_MOST_ENTRIES: Final = 1_000_000
+
+
+def _sizes(text: str) -> list[int]:
+    if not all(re.fullmatch(r"[0-9]{1,9}", size) and 1 <= int(size) <= _MOST_ENTRIES for size in text.split(",")):
+        allowed = f"whole numbers from 1 to {_MOST_ENTRIES:,} with commas between them"
+        raise pytest.UsageError(f"{_VARIABLE} must be {allowed}, like 10,1000, not {text!r}")
+    return [int(size) for size in text.split(",")]
+
+
+SIZES: Final = _sizes(os.environ.get(_VARIABLE, "10,1000"))
 RUNS: Final = [1, 10, 100, 1000]
 CALLER: Final = Caller(work.GENE_ID, work.DOMAIN)
 ROOMY: Final = 1 << 30
