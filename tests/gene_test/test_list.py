@@ -56,7 +56,7 @@ def test_nothing_found_is_said(genes: Project) -> None:
     """A filter that nothing passes is told from a project without genes."""
     done = rotifer(genes, "list", "--domain", "none")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "none of the 6 genes passes the filters\n"
+    assert done.stderr == "none of 6 genes passes the filters\n"
 
 
 def test_fidelity_is_shown(genes: Project) -> None:

@@ -117,7 +117,7 @@ def test_what_has_expired_is_not_there(project: Project, add_gene: AddGene, cloc
     before = agent.explain("creator", "key")
     assert before.entry is not None
     assert before.entry.expires_at == "2026-01-02T00:00:00.000Z"
-    assert "1 days from each write, by the entry's own" in before.kept
+    assert "1 day from each write, by the entry's own" in before.kept
     clock.advance(days=1)
     log = project.audit_path.read_bytes()
     after = agent.explain("creator", "key")

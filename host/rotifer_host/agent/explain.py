@@ -27,6 +27,7 @@ from rotifer_host.memory.entry import (
 from rotifer_host.memory.policy import access_for_write, check_read, check_write
 from rotifer_host.memory.quota import entry_limit, shortage
 from rotifer_host.memory.retention import is_expired, retention_for_write
+from rotifer_host.text import counted
 
 if TYPE_CHECKING:
     from rotifer_host.agent.reach import KnownGene
@@ -237,7 +238,7 @@ def _kept(record: Record | None, policy: DataPolicy) -> str:
     retention = None if record is None else record.retention
     days = policy.maxRetentionDays if retention is None else retention.maxRetentionDays
     whose = "the agent's data policy" if retention is None else "the entry's own retention policy"
-    return f"for ever, by {whose}" if days is None else f"{days} days from each write, by {whose}"
+    return f"for ever, by {whose}" if days is None else f"{counted(days, 'day')} from each write, by {whose}"
 
 
 def _room(totals: Totals, key_bytes: int, old: Record | None, quota: int) -> Room:

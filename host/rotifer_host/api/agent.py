@@ -255,11 +255,13 @@ class Agent:
     def memory(self, caller: Gene | None = None) -> GeneMemory | DeployerMemory:
         """Return the agent's memory as `caller` may use it, or as the deployer sees it.
 
-        Raises `GeneError` when the gene has no v2 id (it is not compiled).
+        Raises `GeneError` when the gene has no v2 id (it is not compiled), `UsageError` for
+        a caller that is no gene.
         """
-        if caller is None:
+        identity = _identity(caller)
+        if identity is None:
             return DeployerMemory(self)
-        return GeneMemory(self, Caller(caller.current_id(), caller.phenotype.domain))
+        return GeneMemory(self, identity)
 
     def grant(self, grants: Grants = (), *, revoke: Sequence[str] = ()) -> Agent:
         """Grant its genes host modules and revoke others, all at once, and return the agent as it is now.
@@ -281,7 +283,7 @@ class Agent:
         """
         from rotifer_host.json_memory import AgentJsonStore  # noqa: PLC0415 - a run needs none of it
 
-        identity = None if caller is None else Caller(caller.current_id(), caller.phenotype.domain)
+        identity = _identity(caller)
         return AgentJsonStore(self._opened, identity, self._record.grants.get("json", {}).get("schema"))
 
     def markdown_memory(self, caller: Gene | None = None) -> MarkdownMemory:
@@ -292,7 +294,7 @@ class Agent:
         """
         from rotifer_host.markdown_memory import Change, MarkdownMemory  # noqa: PLC0415 - the same
 
-        identity = None if caller is None else Caller(caller.current_id(), caller.phenotype.domain)
+        identity = _identity(caller)
 
         @contextmanager
         def announced(change: Change) -> Iterator[None]:
@@ -349,3 +351,13 @@ class Agent:
                 yield memory
             finally:  # also of a call that was refused: that is on record then
                 memory.finish()
+
+
+def _identity(caller: Gene | None) -> Caller | None:
+    """Return who a gene is to the rules. Raises `GeneError`, and `UsageError` for what is no gene."""
+    if caller is None:
+        return None
+    if not isinstance(caller, Gene):
+        message = f"caller must be a Gene, as Project.gene(name) returns it, or None, not {type(caller).__name__}"
+        raise UsageError(message)
+    return Caller(caller.current_id(), caller.phenotype.domain)

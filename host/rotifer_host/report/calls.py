@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rotifer_host import contract
-from rotifer_host.agent.memory_calls import MEMORY_CALLS
 from rotifer_host.report.cells import milliseconds, number, table, value_cell
 from rotifer_host.report.markup import Markup, element, joined
 from rotifer_host.text import counted
@@ -90,7 +89,7 @@ def _row(count: int, call: Call) -> tuple[Markup, ...]:
     elif call.result < 0:
         result = element("td", f"{call.result} {call.code}: {call.message}", class_="failed")
     else:
-        result = element("td", f"{call.result:,} bytes")
+        result = element("td", counted(call.result, "byte"))
     return (
         number(str(count)),
         number(milliseconds(call.started_ms)),
@@ -108,7 +107,7 @@ def _unseen(part: Part) -> int:
     if part.result is None:
         return 0
     result: GuestResult = part.result
-    made = sum(stats.count for name, stats in result.host_calls.items() if name in MEMORY_CALLS)
+    made = sum(stats.count for name, stats in result.host_calls.items() if name in contract.MEMORY_CALLS)
     return max(made - len(part.calls), 0)
 
 
@@ -131,5 +130,5 @@ def _label(part: Part) -> str:
 
 
 def _told(call: Call) -> str:
-    came = "the run ended here" if call.result is None else call.code or f"{call.result:,} bytes"
+    came = "the run ended here" if call.result is None else call.code or counted(call.result, "byte")
     return f"{call.name} {call.asks}: {came}, {milliseconds(call.took_ms)}"

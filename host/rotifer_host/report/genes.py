@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rotifer_host.limits import Limits, format_size
 from rotifer_host.report.cells import milliseconds, number, table
 from rotifer_host.report.markup import Markup, element, joined
+from rotifer_host.text import counted
 
 if TYPE_CHECKING:
     from rotifer_host.report.trace import Part
@@ -52,7 +53,7 @@ def texts(parts: Sequence[Part]) -> Markup | None:
             ("standard error", result.stderr, result.stderr_dropped),
         ):
             if text or dropped:
-                rest = f"; {dropped:,} bytes more were not kept" if dropped else ""
+                rest = f"; not kept: {counted(dropped, 'byte')} more" if dropped else ""
                 summary = element("summary", f"{what} of {part.name}{rest}")
                 said.append(element("details", summary, element("pre", text), open=""))
     return joined(*said) if said else None

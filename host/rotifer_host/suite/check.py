@@ -119,7 +119,7 @@ def _conformance(checks: list[Check], gene: Gene, inputs: Sequence[Any], *, rand
     with _asking(checks, "conformance") as notes:
         report = check_project_gene(gene, inputs, random=random)
         counts = report.counts
-        notes.append(f"{counts['pass']} points pass, {counts['not-applicable']} not applicable")
+        notes.append(f"passed {counted(counts['pass'], 'point')}, {counts['not-applicable']} not applicable")
     if report is not None and not report.passed:
         failed = [verdict for verdict in report.verdicts if verdict.verdict == "fail"]
         checks[-1] = Check(
