@@ -38,6 +38,9 @@ MIN_ENTRY_LIMIT: Final = 1024
 BYTES_PER_ENTRY_OF_QUOTA: Final = 16
 """An agent holds at most max(MIN_ENTRY_LIMIT, quota // this) entries."""
 
+MEMORY_CALLS: Final = ("readMemory", "writeMemory", "queryMemory", "deleteMemory")
+"""The four calls: functions of module `rotifer` for a guest, of `ctx.memory` on Node.js."""
+
 # Results of a host call (memory-api.en.md, "From a WASM module").
 BUFFER_TOO_SMALL: Final = -1
 ACCESS_DENIED: Final = -2

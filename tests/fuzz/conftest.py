@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from rotifer_host import Agent, Limits, contract
-from rotifer_host.agent.memory_calls import MEMORY_CALLS, MemoryAccess, memory_functions
+from rotifer_host.agent.memory_calls import MemoryAccess, memory_functions
 from rotifer_host.clock import Clock
 from rotifer_host.memory import AgentMemory, Caller
 from rotifer_host.sandbox import (
@@ -53,7 +53,7 @@ CODES: Final = {
     -12: "MEMORY_NOT_FOUND",
     -13: "MEMORY_STORAGE_ERROR",
 }
-CALLS: Final = (*MEMORY_CALLS, "readContext")
+CALLS: Final = (*contract.MEMORY_CALLS, "readContext")
 
 
 class Call(NamedTuple):

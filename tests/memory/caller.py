@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rotifer_host import contract
-from rotifer_host.agent.memory_calls import MEMORY_CALLS, memory_functions
+from rotifer_host.agent.memory_calls import memory_functions
 from rotifer_host.sandbox import HostFunctions, Module, PlainFunction, Run, Sandbox, assemble, core_functions
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Script:
         run.memory.write(0, bytes(content[:size]))
         out = size // 2 if call.overlaps is None else call.overlaps
         self.numbers = call.numbers or (0, len(call.request), out, size - out if cap is None else cap)
-        return MEMORY_CALLS.index(call.name)
+        return contract.MEMORY_CALLS.index(call.name)
 
 
 def _script(run: Run) -> Script:

@@ -11,7 +11,7 @@ import json
 from typing import Any, Final, NamedTuple
 
 from rotifer_host import contract
-from rotifer_host.agent.memory_calls import MEMORY_CALLS, MemoryAccess, memory_functions
+from rotifer_host.agent.memory_calls import MemoryAccess, memory_functions
 from rotifer_host.limits import Limits
 from rotifer_host.memory import AgentMemory, Caller, ordinary
 from rotifer_host.sandbox import (
@@ -33,7 +33,7 @@ __all__ = ["ENDED", "Answer", "Guest", "Refused", "Step", "delete", "query", "re
 _OUT: Final = 131_072
 _ROOM: Final = 65_536
 _IMPORTS: Final = "".join(
-    f'(import "rotifer" "{call}" (func (param i32 i32 i32 i32) (result i32)))' for call in MEMORY_CALLS
+    f'(import "rotifer" "{call}" (func (param i32 i32 i32 i32) (result i32)))' for call in contract.MEMORY_CALLS
 )
 _WASM: Final = assemble(f"""(module
     (type $call (func (param i32 i32 i32 i32) (result i32)))
@@ -104,7 +104,7 @@ class Refused(Exception):  # noqa: N818 - a result, and no error of the host's
 
 
 def _which(run: Run) -> int:
-    return MEMORY_CALLS.index(run.context["step"].call)  # type: ignore[attr-defined]
+    return contract.MEMORY_CALLS.index(run.context["step"].call)  # type: ignore[attr-defined]
 
 
 def _room(run: Run) -> int:

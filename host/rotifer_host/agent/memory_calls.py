@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from rotifer_host.modules import Granted
     from rotifer_host.sandbox import Run
 
-__all__ = ["MEMORY_CALLS", "MemoryAccess", "NoMemory", "memory_functions", "memory_guard"]
-
-MEMORY_CALLS: Final = ("readMemory", "writeMemory", "queryMemory", "deleteMemory")
+__all__ = ["MemoryAccess", "NoMemory", "memory_functions", "memory_guard"]
 
 _DELETED: Final = b"null"
 

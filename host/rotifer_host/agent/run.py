@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import msgspec
 
 from rotifer_host import contract
-from rotifer_host.agent.memory_calls import MEMORY_CALLS, MemoryAccess, NoMemory
+from rotifer_host.agent.memory_calls import MemoryAccess, NoMemory
 from rotifer_host.agent.report import CallReport, GeneReport, RunError, RunResult, Status
 from rotifer_host.agent.runner import Runner, WasmRunner
 from rotifer_host.errors import AccessDeniedError, RotiferError, UnknownImportError
@@ -250,7 +250,7 @@ def _report(gene: LoadedGene, result: GuestResult, memory: AgentMemory | None) -
     calls, denied = {}, 0
     for name, stats in result.host_calls.items():
         calls[name] = CallReport(stats.count, dict(stats.errors), stats.bytes_in, stats.bytes_out, stats.micros)
-        if name in MEMORY_CALLS:
+        if name in contract.MEMORY_CALLS:
             denied += stats.errors.get(contract.ACCESS_DENIED, 0)
     # of this thread, and taken: another place of the gene counts for itself
     evicted, expired = (0, 0) if memory is None or gene.gene_id is None else memory.events.take(gene.gene_id)

@@ -13,7 +13,7 @@ _CHANGES: Final = ("memory.create", "memory.update", "memory.delete", "memory.ev
 
 
 def chain_complaints(lines: object) -> Iterator[str]:
-    """Follow `seq` and `prev` through the texts of all lines; abi/README.md, "The chain"."""
+    """Follow `seq` and `prev` through the texts of all lines; abi/README.md, "The chains"."""
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         yield "dumped no auditLines, the texts of the lines"
         return

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rotifer_host import contract
 from rotifer_host.conformance.gene_calls import check_calls
-from rotifer_host.conformance.gene_host import CALLS, GeneHost
+from rotifer_host.conformance.gene_host import GeneHost
 from rotifer_host.conformance.gene_module import check_module
 from rotifer_host.conformance.gene_points import POINTS, not_applicable
 from rotifer_host.conformance.gene_runs import check_runs
@@ -38,4 +39,4 @@ def _verdicts(wasm: bytes, inputs: Sequence[Any], *, random: bool) -> Iterator[V
     host = GeneHost(wasm)
     yield from check_runs(host, inputs, direct=info.mode == "direct", random=random)
     names = {item.name for item in info.imports if item.module == "rotifer"}
-    yield from check_calls(host, documents, [call for call in CALLS if call in names])
+    yield from check_calls(host, documents, [call for call in contract.MEMORY_CALLS if call in names])

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from rotifer_host import contract
 from rotifer_host.conformance.gene_host import (
-    CALLS,
     GENE_ID,
     Answer,
     GeneHost,
@@ -33,6 +32,7 @@ from rotifer_host.errors import (
 )
 from rotifer_host.limits import format_size
 from rotifer_host.sandbox import encode_document
+from rotifer_host.text import counted
 
 __all__ = ["check_calls"]
 
@@ -70,7 +70,7 @@ class _Case(NamedTuple):
 
 def check_calls(host: GeneHost, documents: Sequence[bytes], imported: Sequence[str]) -> Iterator[Verdict]:
     """Ask a gene all points of the memory calls it makes on its example inputs."""
-    for call in CALLS:
+    for call in contract.MEMORY_CALLS:
         if call not in imported:
             yield not_applicable(f"{call}.success", "not imported")
     twice = [*documents, *documents]  # the second round meets what the first has written
@@ -103,7 +103,7 @@ class _Asking:
         count = len(_made(self._usual, self._call))
         words = problem(self._usual)
         point = f"{self._call}.success"
-        seen = f"{count} calls, {ending(self._usual)}"
+        seen = f"{counted(count, 'call')}, {ending(self._usual)}"
         yield failed(point, seen) if words else passed(point, seen)
         if self._call == "readMemory":
             yield self._taken("null", [self._giving(lambda _request, _count: response(b"null"))])

@@ -34,9 +34,8 @@ from rotifer_host.sandbox import (
 from rotifer_host.sandbox.result import Ending
 from rotifer_host.store import ModelStore
 
-__all__ = ["CALLS", "Answer", "GeneHost", "Request", "Script", "Trial", "refusal", "response"]
+__all__ = ["Answer", "GeneHost", "Request", "Script", "Trial", "refusal", "response"]
 
-CALLS: Final = ("readMemory", "writeMemory", "queryMemory", "deleteMemory")
 _AGENT: Final = "00000000-0000-4000-8000-000000000000"
 _DOMAIN: Final = "conformance"
 _NOW_MS: Final = 1_767_225_600_000
@@ -116,7 +115,7 @@ class GeneHost:
         self._reset()
         memory = tuple(
             PlainFunction("rotifer", call, ("i32",) * 4, ("i32",), partial(self._call, call), contract.BUDGET_EXHAUSTED)
-            for call in CALLS
+            for call in contract.MEMORY_CALLS
         )
         wasi = tuple(
             PlainFunction(each.module, each.name, each.params, each.results, partial(self._noted, each), each.exhausted)
@@ -166,7 +165,7 @@ class GeneHost:
         self._strayed: list[str] = []
         self._refused: list[str] = []
         self._unpredictable: set[str] = set()
-        self._counts = dict.fromkeys(CALLS, 0)
+        self._counts = dict.fromkeys(contract.MEMORY_CALLS, 0)
 
     def _noted(self, function: PlainFunction, run: Run, *arguments: int) -> int | None:
         self._unpredictable.add(function.name)

@@ -12,6 +12,7 @@ from rotifer_host.conformance.gene_points import failed, not_applicable, passed
 from rotifer_host.conformance.report import Verdict
 from rotifer_host.limits import format_size
 from rotifer_host.sandbox import encode_document
+from rotifer_host.text import counted
 
 __all__ = ["check_runs", "problem"]
 
@@ -130,7 +131,7 @@ def _end(trial: Trial, *, direct: bool) -> Verdict:
         return not_applicable("output.end", "there was no output")
     call = trial.calls[-1]
     where = "a NUL" if call.ended else "the end of memory"
-    return passed("output.end", f"ends at {where} after {len(call.output)} bytes")
+    return passed("output.end", f"ends at {where} after {counted(len(call.output), 'byte')}")
 
 
 def _same(host: GeneHost, document: bytes, *, random: bool) -> Verdict:

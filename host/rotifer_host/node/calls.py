@@ -35,12 +35,9 @@ def _delete(access: MemoryAccess, request: bytes) -> bytes:
     return access.memory.delete(access.caller, decode_delete(request))
 
 
-_HANDLERS: Final[dict[str, Callable[[MemoryAccess, bytes], bytes]]] = {
-    "readMemory": _read,
-    "writeMemory": _write,
-    "queryMemory": _query,
-    "deleteMemory": _delete,
-}
+_HANDLERS: Final[dict[str, Callable[[MemoryAccess, bytes], bytes]]] = dict(
+    zip(contract.MEMORY_CALLS, (_read, _write, _query, _delete), strict=True)
+)
 
 
 class Calls:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from rotifer_host import contract
 from rotifer_host.errors import HostCallError
 from rotifer_host.limits import Limits
 from rotifer_host.sandbox import (
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Request", "ScriptedHost"]
 
-_CALLS: Final = ("readMemory", "writeMemory", "queryMemory", "deleteMemory")
 _DEFAULT_LIMITS: Final = Limits()
 
 
@@ -64,7 +64,7 @@ class ScriptedHost:
     def __init__(self) -> None:
         self.requests: list[Request] = []
         """Every memory call so far, in order."""
-        self._answers: dict[str, deque[bytes | HostCallError]] = {call: deque() for call in _CALLS}
+        self._answers: dict[str, deque[bytes | HostCallError]] = {call: deque() for call in contract.MEMORY_CALLS}
 
     def answer(self, call: str, *answers: Any) -> None:  # noqa: ANN401 - any JSON value
         """Add answers to the next calls of `readMemory`, …: a JSON value, bytes as they are, or an error.
@@ -73,7 +73,7 @@ class ScriptedHost:
         Raises `ValueError` for a call there is not, `DocumentError` for what is not JSON.
         """
         if call not in self._answers:
-            message = f"{call!r} is not one of {', '.join(_CALLS)}"
+            message = f"{call!r} is not one of {', '.join(contract.MEMORY_CALLS)}"
             raise ValueError(message)
         self._answers[call].extend(
             answer if isinstance(answer, bytes | HostCallError) else encode_document(answer) for answer in answers
@@ -87,7 +87,9 @@ class ScriptedHost:
     @property
     def functions(self) -> HostFunctions:
         """All host functions a guest may import, for a `Sandbox` of your own."""
-        memory = tuple(ExchangeFunction("rotifer", call, _let_in, partial(self._handle, call)) for call in _CALLS)
+        memory = tuple(
+            ExchangeFunction("rotifer", call, _let_in, partial(self._handle, call)) for call in contract.MEMORY_CALLS
+        )
         return HostFunctions(core_functions(), wasi_functions(), memory)
 
     def run(
