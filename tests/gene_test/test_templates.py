@@ -61,6 +61,27 @@ def test_typescript_without_node_says_what_to_install(tmp_path: Path, monkeypatc
     assert "pip install" in check.todo
 
 
+@pytest.mark.parametrize("template", [None, "typescript"])
+def test_init_warns_where_no_node_runs_the_gene(tmp_path: Path, template: str | None) -> None:
+    """The project is made all the same; what is missing and how to get it is said, and in the document, too."""
+    options = [] if template is None else ["--template", template]
+    for name, more in (("first", []), ("second", ["--json"])):
+        done = subprocess.run(
+            [*COMMAND, "init", name, *options, *more],
+            cwd=tmp_path,
+            env=os.environ | {"ROTIFER_NODE": "/bin/false"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0
+        assert (tmp_path / name / "rotifer.json").exists()
+        warned = "warning: formatter cannot be run yet: a gene in TypeScript or JavaScript needs Node.js" in done.stderr
+        assert warned == (template is not None) == ("pip install" in done.stderr)
+    assert len(json.loads(done.stdout)["warnings"]) == (template is not None)
+
+
 def test_unknown_templates_make_nothing(tmp_path: Path) -> None:
     """A template there is not is named with those there are."""
     with pytest.raises(UsageError, match="one of rust, assemblyscript, wat, c, typescript, not 'go'"):

@@ -122,7 +122,7 @@ def test_the_command_prints_the_id(project: Project, add_gene: AddGene) -> None:
         "wrapped number\n"
         f"  Gene ID (v2): {document['geneId']}\n"
         "  Domain:       other\n"
-        "  Fidelity:     Native\n"
+        "  Fidelity:     -\n"
         f"  Phenotype:    {folder / 'phenotype.json'}, changed\n"
     )
     assert "did you mean description?" in done.stderr
@@ -131,7 +131,7 @@ def test_the_command_prints_the_id(project: Project, add_gene: AddGene) -> None:
         "gene": "number",
         "geneId": document["geneId"],
         "domain": "other",
-        "fidelity": "Native",
+        "fidelity": None,
         "phenotype": str(folder / "phenotype.json"),
         "change": "as it was",
         "warnings": document["warnings"],
@@ -150,5 +150,30 @@ def test_unwritable_folders_are_named(project: Project, folder: Path) -> None:
     """What is in the way of a file is said."""
     (folder / ".gene-manifest.json").mkdir()
     (folder / "phenotype.json").write_text(json.dumps(NUMBER), encoding="utf-8")
-    with pytest.raises(GeneError, match=r"cannot write into .*new: Is a directory"):
+    with pytest.raises(GeneError, match=r"cannot write .*new/\.gene-manifest\.json: Is a directory"):
         project.wrap("new")
+
+
+def test_what_lies_in_the_place_of_a_phenotype_is_named(project: Project, folder: Path) -> None:
+    """A folder of that name is neither read nor replaced."""
+    (folder / "phenotype.json").mkdir()
+    with pytest.raises(GeneError, match=r"cannot read .*new/phenotype\.json: Is a directory"):
+        project.wrap("new")
+    assert [path.name for path in folder.iterdir()] == ["phenotype.json"]
+
+
+def test_fidelity_is_what_the_phenotype_says(project: Project, folder: Path) -> None:
+    """Where it says nothing, `wrap` and `list` say so alike: nothing is made up."""
+    (folder / "phenotype.json").write_text(json.dumps(NUMBER), encoding="utf-8")
+    assert "fidelity" not in NUMBER
+    assert "  Fidelity:     -\n" in rotifer(project, "wrap", "new").stdout
+    assert json.loads(rotifer(project, "wrap", "new", "--json").stdout)["fidelity"] is None
+    (listed,) = json.loads(rotifer(project, "list", "--name", "new", "--json").stdout)["genes"]
+    assert listed["fidelity"] is None
+
+
+def test_the_help_lists_every_fidelity(project: Project, folder: Path) -> None:
+    """What the option takes stands in its help, as in its error."""
+    listed = "one of Wrapped, Hybrid, Native, Unknown"
+    assert listed in " ".join(rotifer(project, "wrap", "--help").stdout.split())
+    assert listed in rotifer(project, "wrap", folder.name, "--fidelity", "x").stderr

@@ -185,7 +185,23 @@ def test_what_is_no_module_is_refused(make_gene: MakeGene, sandbox: Sandbox, con
     """A file that only looks like a module is a `BadModuleError`."""
     gene = make_gene(wat=None)
     (gene.path / "gene.wasm").write_bytes(content)
-    with pytest.raises(BadModuleError):
+    with pytest.raises(BadModuleError, match=r"^genes/echo/gene\.wasm: "):
+        compile_gene(gene, sandbox=sandbox)
+
+
+def test_a_source_is_named_by_its_place(make_gene: MakeGene, sandbox: Sandbox, tmp_path: Path) -> None:
+    """In the project from the project's folder, with line and column of a text; outside of it by the whole path."""
+    gene = make_gene(wat=ECHO.replace("(module", "(modul", 1))
+    with pytest.raises(BadModuleError, match=r"^genes/echo/gene\.wat:\d+:\d+: not WebAssembly text: .*\n.*\(modul"):
+        compile_gene(gene, sandbox=sandbox)
+    (tmp_path / "away.wasm").write_bytes(b"junk")
+    with pytest.raises(BadModuleError, match=f"^{tmp_path}/away.wasm: not WebAssembly"):
+        compile_gene(gene, sandbox=sandbox, wasm=tmp_path / "away.wasm")
+    invalid = (
+        '(module (memory (export "memory") 1) (func (export "express") (param i32 i32) (result i32) (i64.const 0)))'
+    )
+    (gene.path / "gene.wat").write_text(invalid, encoding="utf-8")
+    with pytest.raises(BadModuleError, match=r"^genes/echo/gene\.wat: not a valid WebAssembly module"):
         compile_gene(gene, sandbox=sandbox)
 
 
@@ -219,7 +235,7 @@ def test_what_is_no_file_is_refused_without_waiting(make_gene: MakeGene, sandbox
         path.mkdir()
     else:
         os.mkfifo(path)
-    with pytest.raises(GeneError, match=r"other\.wasm"):
+    with pytest.raises(UsageError, match=r"other\.wasm"):
         compile_gene(gene, sandbox=sandbox, wasm=path)
 
 

@@ -143,8 +143,9 @@ def test_it_must_be_an_object(tmp_path: Path, document: object) -> None:
 
 def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
     """No file, and one that is not JSON, are errors with the file's path and the place."""
-    with pytest.raises(GeneError, match=r"cannot read .*phenotype\.json: No such file"):
+    with pytest.raises(GeneError, match=r"cannot read .*phenotype\.json: No such file") as missing:
         read_phenotype(tmp_path)
+    assert missing.value.help == f"type `rotifer wrap {tmp_path.name}`, which makes one"
     (tmp_path / "phenotype.json").write_text('{"domain": text}')
     with pytest.raises(GeneError, match="line 1, column 12") as caught:
         read_phenotype(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -207,6 +208,9 @@ def test_typescript_becomes_a_wasi_program(compiled: Compiled) -> None:
     assert (result.mode, result.exports) == ("wasi", ("memory", "_start"))
     assert result.source.name == "index.ts"
     assert result.steps[0].startswith("bundled index.ts with ")
+    assert re.fullmatch(
+        r"made the module of the script, [\d,]+ bytes, and a copy of the engine /.*\.wasm", result.steps[1]
+    )
     assert "bulk-memory" in result.features
     assert all(name.startswith("wasi_snapshot_preview1.") for name in result.imports)
     assert result.warnings == ()

@@ -10,6 +10,7 @@ import click
 import rotifer_host
 from rotifer_host import contract
 from rotifer_host.cli.common import Command, Session
+from rotifer_host.cli.list_genes import gene_states
 from rotifer_host.cli.output import print_document, print_note, print_text, working
 
 __all__ = ["init"]
@@ -32,7 +33,7 @@ _FORMATTER: Final = (
 @click.option(
     "--template",
     type=click.Choice(contract.TEMPLATES),
-    help="Start from a gene in this language, with its tests and the library it uses.",
+    help="Start from a gene in this language, with its tests and the library it uses; typescript runs on Node.js.",
 )
 @click.pass_obj
 def init(session: Session, name: str, *, template: str | None) -> None:
@@ -42,8 +43,13 @@ def init(session: Session, name: str, *, template: str | None) -> None:
     """
     with working(f"making {name}"):
         project = rotifer_host.Project.init(session.directory / name, name, template=template)
+        # a gene that Node.js runs is the one that needs what is not there on every machine
+        lacking = [gene for gene in gene_states(project.genes()) if gene.state == "no node"]
+    warnings = [f"{gene.name} cannot be run yet: {gene.problem}; {gene.help}" for gene in lacking]
+    for warning in warnings:
+        print_note(f"warning: {warning}")
     if session.json:
-        print_document({"project": name, "root": str(project.root), "template": template})
+        print_document({"project": name, "root": str(project.root), "template": template, "warnings": warnings})
         return
     print_text(f"made the project {name} in {project.root}")
     steps = _HELLO if template is None else _FORMATTER

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from rotifer_host import contract
 from rotifer_host.cli.common import Command, Session
 from rotifer_host.cli.output import print_document, print_note, print_text
 
@@ -19,7 +20,8 @@ __all__ = ["wrap"]
 @click.option(
     "--fidelity",
     metavar="KIND",
-    help="Of a new phenotype: Wrapped, Hybrid or Native; Native by default where there is a module, else Wrapped.",
+    help=f"Of a new phenotype, one of {', '.join(contract.FIDELITIES)}; without it Native where there is a module, else"
+    " Wrapped.",
 )
 @click.pass_obj
 def wrap(session: Session, gene: str, *, domain: str | None, fidelity: str | None) -> None:
@@ -48,7 +50,7 @@ def wrap(session: Session, gene: str, *, domain: str | None, fidelity: str | Non
         f"wrapped {result.gene}\n"
         f"  Gene ID (v2): {result.gene_id or 'none yet'}\n"
         f"  Domain:       {result.domain}\n"
-        f"  Fidelity:     {result.fidelity}\n"
+        f"  Fidelity:     {result.fidelity or '-'}\n"
         f"  Phenotype:    {result.phenotype}, {result.change}"
     )
     print_note(f"next: {result.next}")

@@ -13,8 +13,8 @@ import msgspec
 
 from rotifer_host import contract
 from rotifer_host.clock import Clock, SystemClock, rfc3339
-from rotifer_host.errors import GeneError, UsageError
-from rotifer_host.files import absolute, write_atomic
+from rotifer_host.errors import BadModuleError, GeneError, UsageError
+from rotifer_host.files import absolute
 from rotifer_host.gene import sections
 from rotifer_host.gene.gene import Gene
 from rotifer_host.gene.phenotype import Phenotype
@@ -26,7 +26,9 @@ from rotifer_host.gene.source import (
     entry_of,
     how_to_build,
     is_script,
+    read_given_file,
     read_module_file,
+    write_gene_file,
 )
 
 if TYPE_CHECKING:
@@ -82,15 +84,14 @@ def compile_gene(
 
     phenotype, unknown = check_phenotype(gene.path)
     source = _source(gene, wasm)
-    try:
-        text = read_module_file(source)
-    except FileNotFoundError:
-        message = f"there is no file {source}"
-        raise UsageError(message) from None
+    text = _text(source, given=wasm is not None)
     made = _make(gene, phenotype, source, text)
     recorded = _record(gene, source, text, made.bundled)
-    artefact = sections.stamp(made.module, phenotype, recorded)
-    info = sandbox.load(artefact, name=gene.name).info
+    try:
+        artefact = sections.stamp(made.module, phenotype, recorded)
+        info = sandbox.load(artefact, name=gene.name).info
+    except BadModuleError as error:
+        raise BadModuleError(f"{_shown(gene, source)}: {error.message}", help=error.help) from error
     result = CompileResult(
         gene=gene.name,
         gene_id=gene.gene_id(artefact),
@@ -108,13 +109,8 @@ def compile_gene(
         warnings=(*unknown, *made.warnings, *_warnings(gene, source, info, recorded)),
     )
     if result.output is not None:
-        report = _report(result, recorded, clock.now_ms())
-        try:
-            write_atomic(result.output, artefact)
-            write_atomic(gene.path / RESULT_FILE, report)
-        except OSError as error:
-            message = f"cannot write the compiled gene into {gene.path}: {error.strerror}"
-            raise GeneError(message) from error
+        write_gene_file(result.output, artefact)
+        write_gene_file(gene.path / RESULT_FILE, _report(result, recorded, clock.now_ms()))
     return result
 
 
@@ -131,7 +127,7 @@ def _make(gene: Gene, phenotype: Phenotype, source: Path, text: bytes) -> _Made:
     if source.suffix == ".wat":
         from rotifer_host.sandbox import assemble  # noqa: PLC0415 - loads the engine, which listing genes does not need
 
-        return _Made(assemble(text), (f"assembled {source.name}",))
+        return _Made(assemble(text, name=_shown(gene, source)), (f"assembled {source.name}",))
     return _Made(text)
 
 
@@ -158,6 +154,20 @@ def _source(gene: Gene, wasm: Path | None) -> Path:
         message = f"{source} is what compiling writes; give the module or the text it is made from"
         raise UsageError(message)
     return source
+
+
+def _text(source: Path, *, given: bool) -> bytes:
+    if given:
+        return read_given_file(source)
+    try:
+        return read_module_file(source)
+    except FileNotFoundError:  # gone since it was found
+        raise GeneError(f"there is no file {source}") from None
+
+
+def _shown(gene: Gene, source: Path) -> str:
+    """Return a source as errors name it: from the project's folder, if it lies there."""
+    return os.fspath(source.relative_to(gene.project) if source.is_relative_to(gene.project) else source)
 
 
 def _same_file(one: Path, other: Path) -> bool:

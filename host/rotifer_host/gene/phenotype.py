@@ -76,7 +76,7 @@ def read_phenotype(folder: Path) -> Phenotype:
 def read_fields(folder: Path) -> dict[str, object]:
     """Return the members of a gene's `phenotype.json`, unchecked. Raises `GeneError` with code `PHENOTYPE`."""
     where = folder / PHENOTYPE_FILE
-    fields = read_json(where, _error)
+    fields = read_json(where, _error, if_missing=f"type `rotifer wrap {folder.name}`, which makes one")
     if not isinstance(fields, dict):
         message = f"{where} must be a JSON object"
         raise _error(message)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from rotifer_host import contract
-from rotifer_host.errors import GeneError
-from rotifer_host.files import is_file
+from rotifer_host.errors import GeneError, UsageError
+from rotifer_host.files import is_file, write_atomic
 
 __all__ = [
     "ARTEFACT_FILE",
@@ -21,7 +21,9 @@ __all__ = [
     "entry_of",
     "how_to_build",
     "is_script",
+    "read_given_file",
     "read_module_file",
+    "write_gene_file",
 ]
 
 ARTEFACT_FILE: Final = "gene.ir.wasm"
@@ -101,6 +103,17 @@ def compile_command(folder: Path, project: Path, source: Path | None) -> str:
     return shlex.join(words)
 
 
+def read_given_file(path: Path) -> bytes:
+    """Read a module or its text that somebody named, as `read_module_file` does. Raises `UsageError`."""
+    try:
+        return read_module_file(path)
+    except FileNotFoundError:
+        message = f"there is no file {path}"
+        raise UsageError(message) from None
+    except GeneError as error:
+        raise UsageError(error.message) from error
+
+
 def read_module_file(path: Path) -> bytes:
     """Read a module or its text, at most 64 MiB. Raises `GeneError`, or `FileNotFoundError`."""
     try:
@@ -120,3 +133,12 @@ def read_module_file(path: Path) -> bytes:
         message = f"{path} is larger than {contract.MAX_MODULE_BYTES} bytes, the most a module may have"
         raise GeneError(message)
     return data
+
+
+def write_gene_file(path: Path, data: bytes) -> None:
+    """Write a file of a gene's folder, whole or not at all. Raises `GeneError`."""
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}"
+        raise GeneError(message) from error

@@ -45,4 +45,4 @@ def _build(entry: dict[str, Any], files: dict[str, bytes]) -> str:
         return f"In this folder, with {entry['needs']}:\n\n```sh\n{entry['build']}\n```\n\nThen\n\n{compiling}"
     if "gene.wat" in files:
         return f"Nothing has to be installed:\n\n{compiling}"
-    return "Nothing has to be built: it runs on Node.js as it is."
+    return "Nothing has to be built: it runs on Node.js as it is. `rotifer list` says whether there is one that can."

@@ -82,7 +82,7 @@ def build(source: Path, project: Path) -> Bundle:
         files=files,
         steps=(
             f"bundled {', '.join((source.name, *(file.name for file in files)))} with {esbuild}",
-            f"put the script, {len(script.encode()):,} bytes, into {quickjs}",
+            f"made the module of the script, {len(script.encode()):,} bytes, and a copy of the engine {quickjs}",
         ),
         warnings=tuple(remarks),
     )

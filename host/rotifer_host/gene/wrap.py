@@ -6,18 +6,18 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 import msgspec
 
 from rotifer_host import contract
 from rotifer_host.clock import Clock, rfc3339
 from rotifer_host.errors import GeneError, UsageError
-from rotifer_host.files import is_file, write_atomic
+from rotifer_host.files import is_file
 from rotifer_host.gene.gene import Gene
 from rotifer_host.gene.phenotype import DOMAIN_RULE, PHENOTYPE_FILE, Phenotype, read_fields
 from rotifer_host.gene.phenotype_check import check_fields
-from rotifer_host.gene.source import default_source, is_script, read_module_file
+from rotifer_host.gene.source import default_source, is_script, read_module_file, write_gene_file
 
 __all__ = ["MANIFEST_FILE", "WrapResult", "wrap_gene"]
 
@@ -36,7 +36,8 @@ class WrapResult:
     gene_id: str | None
     """The v2 id of the gene as it would run now; None when there is nothing to run yet."""
     domain: str
-    fidelity: str
+    fidelity: str | None
+    """What the phenotype says; None when that says nothing."""
     phenotype: Path
     change: _Change
     """What was done to the phenotype."""
@@ -55,7 +56,7 @@ def wrap_gene(gene: Gene, *, domain: str | None, fidelity: str | None, author: s
     _check_arguments(domain, fidelity)
     path = gene.path / PHENOTYPE_FILE
     change: _Change = "as it was"
-    if not is_file(path, GeneError):
+    if not is_file(path, GeneError) and not path.exists():
         change = "new"
         fields = _new_fields(domain or _DEFAULT_DOMAIN, fidelity or _default_fidelity(gene), author, clock)
     else:
@@ -67,14 +68,10 @@ def wrap_gene(gene: Gene, *, domain: str | None, fidelity: str | None, author: s
             change = "changed"
             fields["domain"] = domain
     phenotype, warnings = check_fields(gene.path, fields)
-    try:
-        if change != "as it was":
-            write_atomic(path, json.dumps(fields, ensure_ascii=False, indent=2).encode() + b"\n")
-        result = _result(gene, phenotype, change, warnings)
-        write_atomic(gene.path / MANIFEST_FILE, _manifest(result, clock))
-    except OSError as error:
-        message = f"cannot write into {gene.path}: {error.strerror}"
-        raise GeneError(message) from error
+    if change != "as it was":
+        write_gene_file(path, json.dumps(fields, ensure_ascii=False, indent=2).encode() + b"\n")
+    result = _result(gene, phenotype, change, warnings)
+    write_gene_file(gene.path / MANIFEST_FILE, _manifest(result, clock))
     return result
 
 
@@ -116,7 +113,7 @@ def _result(gene: Gene, phenotype: Phenotype, change: _Change, warnings: list[st
         gene=gene.name,
         gene_id=gene_id,
         domain=phenotype.domain,
-        fidelity=str(phenotype.fields.get("fidelity") or _default_fidelity(gene)),
+        fidelity=cast("str | None", phenotype.fields.get("fidelity")),
         phenotype=gene.path / PHENOTYPE_FILE,
         change=change,
         warnings=tuple(warnings),
@@ -132,7 +129,7 @@ def _id_when_compiled(gene: Gene) -> str | None:
     from rotifer_host.sandbox import assemble  # noqa: PLC0415 - loads the engine
 
     text = read_module_file(source)
-    return gene.gene_id(assemble(text) if source.suffix == ".wat" else text)
+    return gene.gene_id(assemble(text, name=str(source)) if source.suffix == ".wat" else text)
 
 
 def _manifest(result: WrapResult, clock: Clock) -> bytes:

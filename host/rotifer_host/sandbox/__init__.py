@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from rotifer_host.sandbox.assembling import assemble
 from rotifer_host.sandbox.calls import available_call_paths
 from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunction, HostFunctions, PlainFunction
 from rotifer_host.sandbox.deadline import Deadline, HostTime, out_of_host_time, overdue
 from rotifer_host.sandbox.documents import decode_document, encode_document
-from rotifer_host.sandbox.engine import assemble
 from rotifer_host.sandbox.functions import core_functions
 from rotifer_host.sandbox.interrupts import Interrupts
 from rotifer_host.sandbox.library import inspect

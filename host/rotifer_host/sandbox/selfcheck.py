@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from rotifer_host.errors import InvalidInputError, RotiferError, UsageError
 from rotifer_host.limits import Limits
+from rotifer_host.sandbox.assembling import assemble
 from rotifer_host.sandbox.calls import available_call_paths
 from rotifer_host.sandbox.calls.registry import ExchangeFunction, HostFunctions, PlainFunction
 from rotifer_host.sandbox.deadline import Deadline, HostTime
-from rotifer_host.sandbox.engine import assemble
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -81,7 +81,7 @@ def module_bytes(source: GeneSource) -> bytes:
         source = Path(source)
     if isinstance(source, Path):
         data = source.read_bytes()
-        return assemble(data) if source.suffix == ".wat" else data
+        return assemble(data, name=str(source)) if source.suffix == ".wat" else data
     return source if isinstance(source, bytes) else assemble(source)
 
 
