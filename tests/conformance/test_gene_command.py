@@ -122,3 +122,40 @@ def test_a_broken_test_suite_is_said(tmp_path: Path, suite: str) -> None:
     (tmp_path / "testsuite.json").write_text(suite, encoding="utf-8")
     with pytest.raises(GeneError, match=r"testsuite\.json"):
         check_file(tmp_path / "gene.wat")
+
+
+def test_a_gene_that_runs_on_node_has_no_module(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told so, and not to be compiled: that would take its memory away."""
+    folder = project.genes_path / "indent"
+    folder.mkdir()
+    shutil.copy(project.genes_path / "counter" / "phenotype.json", folder)
+    (folder / "index.ts").write_text("export const express = () => null;", encoding="utf-8")
+    here = ("-C", str(project.root))
+    assert main(["conformance", "gene", "indent", *here]) == 1
+    said = capsys.readouterr().err
+    assert "error[GENE_NO_MODULE]: gene indent runs on Node.js: there is no module" in said
+    assert "`rotifer test indent` tests it" in said
+    text = (folder / "phenotype.json").read_text(encoding="utf-8").replace("{", '{"fidelity": "Native",', 1)
+    (folder / "phenotype.json").write_text(text, encoding="utf-8")
+    assert main(["conformance", "gene", "indent", *here]) == 1
+    assert "type `rotifer compile indent" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["notes.txt", "genes", "genes/counter"])
+def test_other_files_and_folders_are_no_targets(
+    project: Project, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
+    """What is neither a module, nor its text, nor a gene's name is told what would do, in a project or outside."""
+    (project.root / "notes.txt").write_text("hi", encoding="utf-8")
+    for folder, name in ((project.root, target), (project.root.parent, f"project/{target}")):
+        assert main(["conformance", "gene", name, "-C", str(folder)]) == 2
+        said = capsys.readouterr().err
+        assert f"error[USAGE]: {name} is neither a .wasm or .wat file nor the name of a gene" in said
+
+
+def test_files_that_cannot_be_read_are_wrong_usage(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is not there and a folder with its name have the same exit status."""
+    (project.root / "folder.wasm").mkdir()
+    for name, said in (("none.wasm", "there is no file"), ("folder.wasm", "Is a directory")):
+        assert main(["conformance", "gene", name, "-C", str(project.root)]) == 2
+        assert said in capsys.readouterr().err

@@ -26,12 +26,6 @@ from rotifer_host.sandbox import assemble, available_call_paths
 ROOT = Path(__file__).parents[2]
 ABI = ROOT / "abi"
 NODE_HOST = ROOT / "guest-examples" / "node-host" / "adapter.mjs"
-SECTIONS = """
-Memory categories|Entries|Access scopes|Quota and cleanup|Size limits|How long entries are kept
-Which genes can use memory|The four calls|Prefix your keys|Errors|From a WASM module
-Example: a gene that remembers a preference|What gets recorded|Untrusted input and memory poisoning
-Things to know before you deploy|Viewing and clearing an agent’s memory|Moving an agent
-"""  # noqa: RUF001 - as the document has it
 
 
 def failures(report: Report) -> list[str]:
@@ -64,12 +58,13 @@ def test_there_are_enough_vectors_and_each_is_itself() -> None:
 
 
 def test_vectors_cite_sections_that_exist() -> None:
-    """Each vector names a section of the Memory API or a heading of the guest ABI."""
+    """Each vector names a heading of the guest ABI, or a section of the Memory API that leads to one."""
     headings = {
         f"abi/{page}": set(re.findall(r"^#+ (.*)$", (ABI / page).read_text(encoding="utf-8"), re.MULTILINE))
         for page in ("README.md", "host-modules.md")
     }
-    sections = headings | {"memory-api.en.md": set(re.split(r"[|\n]", SECTIONS))}
+    table = (ABI / "README.md").read_text(encoding="utf-8").partition("| `memory-api.en.md` | here |")[2]
+    sections = headings | {"memory-api.en.md": set(re.findall(r'"([^"]+)"', table.partition("\n\n")[0]))}
 
     for vector in all_vectors():
         match = re.fullmatch(r'([\w./-]+), "(.*)"', vector["section"])

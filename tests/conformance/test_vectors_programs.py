@@ -74,6 +74,34 @@ def test_a_host_that_ends_in_the_middle_fails_once(program: Any, capsys: pytest.
     assert "the host ended" in report["verdicts"][0]["seen"]
 
 
+def test_the_end_of_standard_error_is_shown_in_lines(program: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a host says as it ends stands below the table, line by line, marked and escaped."""
+    ending = "sys.stdin.readline(); sys.exit('boom\\nat\\x1b[2J line 3')"
+    command = program(f"sys.stdin.readline(); print('{_HELLO}', flush=True); {ending}")
+
+    assert main(["conformance", "host", "--part", "deleting", "--cmd", command]) == 1
+    shown = capsys.readouterr().out
+    words = "the host ended; its standard error ends with:"
+    assert f"\ndeleting-001: {words}\n  | boom\n  | at\\u001b[2J line 3\n" in shown
+    assert "\\u000a" not in shown
+
+
+def test_a_host_with_wrong_outputs_is_asked_on(program: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """An output that is not the guest's fails its vector, and those after it are asked all the same."""
+    command = program(
+        f"""sys.stdin.readline(); print('{_HELLO}', flush=True)
+for line in sys.stdin:
+    print(json.dumps({{"status": "ok", "output": "no report", "entries": []}}), flush=True)"""
+    )
+
+    assert main(["--json", "conformance", "host", "--part", "deleting", "--cmd", command]) == 1
+    (report,) = json.loads(capsys.readouterr().out)["reports"]
+    seen = [verdict["seen"] for verdict in report["verdicts"] if verdict["verdict"] == "fail"]
+    assert len(seen) > 10
+    assert all("not what the scripted guest returns" in words for words in seen)
+    assert not any("not asked" in verdict["seen"] for verdict in report["verdicts"])
+
+
 def test_command_shows_what_failed(program: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The report for people counts by part and shows failures with what to do."""
     command = program(
@@ -85,6 +113,7 @@ def test_command_shows_what_failed(program: Any, capsys: pytest.CaptureFixture[s
     assert "fake" in shown
     assert "deleting-001" in shown
     assert "see memory-api.en.md" in shown
+    assert 'abi/README.md, "The Memory API", says under which of its headings' in shown
 
 
 def test_command_tests_this_host_on_every_call_path(capsys: pytest.CaptureFixture[str]) -> None:

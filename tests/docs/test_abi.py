@@ -176,10 +176,11 @@ def test_requests() -> None:
 
 def test_words() -> None:
     """Scopes, share policies, categories and the data policy have the code's names."""
-    assert tuple(column("Memory rules")) == contract.SCOPES
+    assert tuple(column("Access")) == contract.SCOPES
     sentence = re.search(r"Share policies are (.*?)\.", TEXT, flags=re.DOTALL)
     assert sentence is not None
     assert tuple(names(sentence[1])) == contract.SHARE_POLICIES
+    assert tuple(column("Categories")) == contract.CATEGORIES
     category = next(row[1] for row in tables("Responses")[1] if row[0] == "`category`")
     assert tuple(names(category)) == contract.CATEGORIES
     policy = re.search(r"An agent has `\{(.*?)\}`", TEXT)
@@ -191,3 +192,36 @@ def test_audit_lines() -> None:
     """Members and actions of an audit line are the code's."""
     assert tuple(column("Audit lines")) == tuple(name for name in AuditLine.__struct_fields__)
     assert tuple(column("Audit lines", table=1)) == contract.AUDIT_ACTIONS == get_args(Action)
+
+
+CITED = re.compile(r'memory-api\.en\.md(?:\\?"|`)?,\s+(?:# )?\\?"([^"\\{]+)')
+"""A citation of the Memory API: in a comment, in JSON, over the end of a line."""
+SUFFIXES = (".json", ".js", ".md", ".mjs", ".py")
+FOLDERS = ("abi", "bench", "docs", "guest-examples", "host", "tests")
+
+
+def test_citations_of_the_memory_api_can_be_followed() -> None:
+    """Every section that is cited anywhere stands in the table that leads to its rules: the page itself is not here."""
+    rows = tables("The Memory API")[0]
+    listed = {name for row in rows for name in re.findall(r'"([^"]+)"', row[0])}
+    root = ABI.parent
+    files = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.suffix in SUFFIXES]
+    cited = {
+        section.replace("'", "’"): str(path)  # noqa: RUF001 - as the page has it
+        for path in [*files, *root.glob("*.md")]
+        if "node_modules" not in path.parts
+        for section in CITED.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(cited) > 10
+    assert {section: path for section, path in cited.items() if section not in listed} == {}
+    assert [row for row in rows if "](" not in row[1]] == []
+
+
+@pytest.mark.parametrize(
+    "page", [*(ABI.parent / "docs").rglob("*.md"), *ABI.parent.glob("*.md")], ids=lambda page: page.name
+)
+def test_pages_send_nobody_to_what_is_not_here(page: Path) -> None:
+    """What users read links to the guest ABI, and does not cite a page that they cannot open."""
+    text = page.read_text(encoding="utf-8")
+    assert CITED.findall(text) == []
+    assert "memory-api.en.md" not in text or "abi/README.md#the-memory-api" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from rotifer_host.conformance.protocol import (
 from rotifer_host.conformance.report import Report, Verdict
 from rotifer_host.conformance.vectors.entries import expand_entries
 from rotifer_host.conformance.vectors.notation import expand
+from rotifer_host.text import shortened
 
 __all__ = ["CAPABILITIES", "examine", "greet"]
 
@@ -50,6 +52,7 @@ _GUEST_BYTES: Final = 64 * contract.MIB
 _PAGE: Final = 65_536
 _GENEROUS: Final = {"fuel": 20_000_000_000, "deadlineMs": 60_000, "hostTimeMs": 60_000}
 _COMPLAINTS_SHOWN: Final = 3
+_OUTPUT_SHOWN: Final = 200
 
 
 def examine(host: HostUnderTest, vectors: Iterable[Json], guest: bytes) -> Report:
@@ -70,7 +73,8 @@ def greet(host: HostUnderTest, guest: bytes) -> tuple[str, frozenset[str]]:
     if "error" in hello:
         raise HostError(f"the host refuses to begin: {hello['error']}")
     if not same(hello.get("v"), PROTOCOL_VERSION):
-        raise HostError(f"the host speaks version {hello.get('v')!r} of the protocol, not {PROTOCOL_VERSION}")
+        said = json.dumps(hello["v"]) if "v" in hello else "none"
+        raise HostError(f"the host's hello has version {said} of the protocol as its v, not {PROTOCOL_VERSION}")
     able = hello.get("capabilities")
     if not isinstance(able, list) or not all(isinstance(one, str) for one in able):
         raise HostError("the host's hello has no list of capabilities")
@@ -151,8 +155,12 @@ def _run(host: HostUnderTest, step: Json) -> Iterator[str]:
     yield from (f"the run's {complaint}{_reason(answer)}" for complaint in wrong)
     if wrong or spins:
         return
-    size = _GUEST_BYTES
-    for call, outcome in zip(step["calls"], outcomes(answer.get("output"), len(step["calls"])), strict=True):
+    size, output = _GUEST_BYTES, answer.get("output")
+    found = outcomes(output, len(step["calls"]))
+    if found is None:
+        yield f"the run's output is not what the scripted guest returns: {shortened(json.dumps(output), _OUTPUT_SHOWN)}"
+        return
+    for call, outcome in zip(step["calls"], found, strict=True):
         size += call.get("grow", 0) * _PAGE
         yield from call_complaints(call, outcome, size)
 

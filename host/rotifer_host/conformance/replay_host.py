@@ -5,14 +5,13 @@ The host speaks the protocol of `abi/vectors/README.md` and has the capability `
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from rotifer_host.conformance.host import greet
 from rotifer_host.conformance.protocol import HostError, HostUnderTest
-from rotifer_host.conformance.replay_message import read_call, replay_message
+from rotifer_host.conformance.replay_message import ReplayAnswer, read_answer, replay_message
 from rotifer_host.conformance.vectors import guest_source
 from rotifer_host.errors import DocumentError
 from rotifer_host.record.difference import (
@@ -68,9 +67,9 @@ def replay_on(host: HostUnderTest, recording: Recording, modules: Sequence[bytes
         if "error" in answer:
             raise HostError(f"{name} could not replay {part.gene}: {answer['error']}")
         try:
-            parts.append(_compared(part, number, answer))
-        except (KeyError, TypeError, ValueError, DocumentError) as error:
-            raise HostError(f"{name} answered a replay in another form than the protocol's: {error!r}") from error
+            parts.append(_compared(part, number, read_answer(answer), answer))
+        except (ValueError, DocumentError) as error:
+            raise HostError(f"{name} answered a replay in another form than the protocol's: {error}") from error
         if parts[-1].difference is not None:
             break
     return Replay(name, tuple(parts))
@@ -88,18 +87,17 @@ def _needs(part: Part, wasm: bytes) -> Iterator[str]:
         yield "fuel"
 
 
-def _compared(part: Part, number: int, answer: Json) -> PartReplay:
-    calls = [read_call(call) for call in answer["calls"]]
-    difference = _compare_calls(part, number, calls)
-    stopped = answer["status"] == _STOPPED
+def _compared(part: Part, number: int, read: ReplayAnswer, answer: Json) -> PartReplay:
+    difference = _compare_calls(part, number, read.calls)
+    stopped = read.status == _STOPPED
     if difference is None and part.outcome is not None and not stopped:
-        difference = _compare_ending(part, number, part.outcome, answer)
+        difference = _compare_ending(part, number, part.outcome, read, answer)
     if difference is None and stopped and (not part.events or part.events[-1].result is not None):
         raise ValueError("it stopped the run, though all that was asked has its answer")
     fuel = answer.get("fuel")
     return PartReplay(
         gene=part.gene,
-        calls=len(calls) if difference is None or difference.call is None else difference.call - 1,
+        calls=len(read.calls) if difference is None or difference.call is None else difference.call - 1,
         fuel_recorded=None if part.outcome is None else part.outcome.fuel,
         fuel=fuel if isinstance(fuel, int) else None,
         difference=difference,
@@ -117,16 +115,16 @@ def _compare_calls(part: Part, number: int, calls: Sequence[Event]) -> Differenc
     return left_over(part, number, len(calls))
 
 
-def _compare_ending(part: Part, number: int, recorded: Outcome, answer: Json) -> Difference | None:
+def _compare_ending(part: Part, number: int, recorded: Outcome, read: ReplayAnswer, answer: Json) -> Difference | None:
     place = Difference(part.gene, number, None, "status", "", "")
-    status, code, message = answer["status"], answer.get("code"), str(answer.get("message"))
+    status, code, message = read.status, answer.get("code"), str(answer.get("message"))
     error = recorded.error
     rejected = error is not None and recorded.status == "rejected" and error.message != message
     if (status, code) != (recorded.status, None if error is None else error.code) or rejected:
-        now = str(status) if code is None else f"{status}, {code}: {message}"
+        now = status if code is None else f"{status}, {code}: {message}"
         return replace(place, recorded=ending(recorded), now=now)
-    if status == "ok":
-        output = encode_document(decode_document(base64.b64decode(answer["output"], validate=True)))
+    if status == "ok" and read.output is not None:
+        output = encode_document(decode_document(read.output))
         then = encode_document(decode_document(to_bytes(recorded.output)))
         if output != then:
             at = first_difference(then, output)

@@ -6,6 +6,8 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from rotifer_host.record.player import Event
 from rotifer_host.record.recording import (
     Asked,
@@ -19,7 +21,7 @@ from rotifer_host.record.recording import (
     to_bytes,
 )
 
-__all__ = ["answer_to_event", "call_message", "read_call", "replay_message"]
+__all__ = ["ReplayAnswer", "answer_to_event", "call_message", "read_answer", "replay_message"]
 
 Json = Mapping[str, Any]
 
@@ -83,16 +85,60 @@ def call_message(asked: Event, result: int | None) -> dict[str, Any]:
     return {"function": asked.function, "request": request, "outCap": asked.outCap, "result": result}
 
 
-def read_call(call: Json) -> Event:
-    """Return a call of the answer as a recording has it. Raises `KeyError`, `TypeError` or `ValueError`."""
-    if "arguments" in call:
-        return Asked(function=str(call["function"]), arguments=tuple(call["arguments"]), result=None)
-    request = call["request"]
+class ReplayAnswer(msgspec.Struct):
+    """The answer to the message, as far as every host has to give it; see `read_answer`."""
+
+    status: str
+    calls: list[Event]
+    output: bytes | None = None
+    """When the status is `ok`."""
+
+
+def read_answer(answer: Json) -> ReplayAnswer:
+    """Return the answer with its calls as a recording has them.
+
+    Raises `ValueError` that says which member is missing, or of which type it must be.
+    """
+    try:
+        read = msgspec.convert(answer, _Answer)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
+    if read.status == "ok" and read.output is None:
+        raise ValueError("Object missing required field `output`, as its status is ok")
+    return ReplayAnswer(read.status, [_event(number, call) for number, call in enumerate(read.calls, 1)], read.output)
+
+
+class _Answer(msgspec.Struct):
+    status: str
+    calls: list[dict[str, Any]]
+    output: bytes | None = None
+
+
+class _Asked(msgspec.Struct):
+    function: str
+    arguments: list[int]
+
+
+class _Exchanged(msgspec.Struct):
+    function: str
+    request: bytes | None
+    outCap: int | None  # noqa: N815 - the protocol's name
+    result: int | None
+
+
+def _event(number: int, call: Json) -> Event:
+    try:
+        if "arguments" in call:
+            asked = msgspec.convert(call, _Asked)
+            return Asked(function=asked.function, arguments=tuple(asked.arguments), result=None)
+        exchanged = msgspec.convert(call, _Exchanged)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"call {number}: {error}") from None
     return Exchange(
-        function=str(call["function"]),
-        request=None if request is None else _bytes(request),
-        outCap=call["outCap"],
-        result=call["result"],
+        function=exchanged.function,
+        request=None if exchanged.request is None else from_bytes(exchanged.request),
+        outCap=exchanged.outCap,
+        result=exchanged.result,
         response=None,
     )
 
