@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rotifer_host import Limits, Project
+from rotifer_host import Limits, Project, contract
+from rotifer_host.cli import main
+from rotifer_host.gene.schema import SchemaValidator
 
 GENES = (
     "cache-c",
@@ -51,6 +58,18 @@ def test_passes_its_test(project: Project, gene: str) -> None:
     assert test.gate_passed
 
 
+@pytest.mark.parametrize("gene", GENES)
+def test_inputs_of_its_page_are_valid(guests: Path, gene: str) -> None:
+    """What a gene's README.md runs it with is what its inputSchema allows: a run itself does not check that."""
+    schema = json.loads((guests / gene / "phenotype.json").read_bytes())["inputSchema"]
+    text = (guests / gene / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    words = [word for block in blocks for word in shlex.split(block)]
+    inputs = [json.loads(after) for word, after in pairwise(words) if word == "--input"]
+    assert inputs
+    assert [value for value in inputs if not SchemaValidator(schema).allows(value)] == []
+
+
 @pytest.mark.parametrize(("gene", "document"), [("counter", {}), ("formatter", {"code": ""})])
 def test_refused_memory_is_passed_on(project: Project, gene: str, document: Any) -> None:
     """Outside an agent memory is refused, and the gene hands the host's error on as its output."""
@@ -68,3 +87,14 @@ def test_used_up_budget_fails_the_run(project: Project, gene: str, document: Any
     assert result.error is not None
     assert "-4" in result.error.message
     assert result.genes[0].host_calls["readMemory"].errors == {-4: 1}
+
+
+def test_the_command_says_which_budget_was_used_up(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run is failed, as the gene returned a number of its own; the help names the call and the fuel."""
+    project.create_agent("poor", ["counter"])
+    assert main(["agent", "run", "poor", "--fuel", "100", "-C", str(project.root)]) == contract.EXIT_FAILED
+    error, advice = capsys.readouterr().err.splitlines()[-2:]
+    assert error == "error[GENE_ERROR]: express returned -4"
+    assert advice.startswith(
+        "help: readMemory was answered -4: what is left of the fuel, 100, does not pay for it; --fuel N"
+    )
