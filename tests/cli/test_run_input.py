@@ -57,8 +57,25 @@ def test_what_is_not_json_is_wrong_usage(rotifer: Callable[..., Any], text: str)
     """What is not one JSON document is refused before anything runs, with what --input takes."""
     outcome = rotifer("run", "gene", f"--input={text}")
     assert (outcome.status, outcome.stdout) == (2, "")
-    assert outcome.stderr.startswith("error[USAGE]: the input is not JSON: ")
+    reason = "UTF-8: byte 1\n" if "\udcff" in text else "JSON: "
+    assert outcome.stderr.startswith(f"error[USAGE]: the input is not {reason}")
     assert "help: --input takes" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"a": \xff}', "is not UTF-8: byte 6"),
+        (b'{"a":', "is not JSON: Input data was truncated"),
+        (b"", "is not JSON: it is empty"),
+        (b" " * (contract.MAX_INPUT_BYTES + 1), "is larger than 16 MB"),
+    ],
+)
+def test_what_is_wrong_with_a_file_names_it(tmp_path: Path, content: bytes, said: str) -> None:
+    """An input that comes from a file is called by the file's name."""
+    (tmp_path / "in put.json").write_bytes(content)
+    with pytest.raises(UsageError, match=f"^the input in in put.json {said}"):
+        read_input(Session(json=False, directory=tmp_path), "@in put.json")
 
 
 def test_bad_json_names_the_place(tmp_path: Path) -> None:
@@ -67,12 +84,19 @@ def test_bad_json_names_the_place(tmp_path: Path) -> None:
         read_input(Session(json=False, directory=tmp_path), '{"a": 1 "b"}')
 
 
-@pytest.mark.parametrize("name", ["missing.json", ".", "", "x\0y"])
+@pytest.mark.parametrize("name", ["missing.json", ".", "x\0y"])
 def test_a_file_that_cannot_be_read_is_wrong_usage(rotifer: Callable[..., Any], name: str) -> None:
     """An input file that is missing or none is named in the error."""
     outcome = rotifer("run", "gene", "--input", f"@{name}")
     assert outcome.status == 2
     assert outcome.stderr.startswith("error[USAGE]: cannot read the input from ")
+
+
+def test_a_file_has_a_name(rotifer: Callable[..., Any]) -> None:
+    """A lone @ names no file, and not the folder one is in."""
+    outcome = rotifer("run", "gene", "--input", "@")
+    assert outcome.status == 2
+    assert outcome.stderr.startswith("error[USAGE]: cannot read the input: no name follows the @\nhelp: --input takes")
 
 
 @pytest.mark.parametrize("source", ["@big.json", "-"])

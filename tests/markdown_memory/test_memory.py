@@ -245,6 +245,11 @@ def test_refusals(
     assert list((tmp_path / ".agent").rglob("*.md")) == []
 
 
+def test_a_key_that_is_not_utf8_is_told_so(memory: MarkdownMemory) -> None:
+    """What a terminal sent in another encoding is not called empty."""
+    assert code(memory.read, key="\udcff") == ("MEMORY_INVALID_KEY", "key must be text that is written in UTF-8")
+
+
 def _not_utf8(tmp_path: Path) -> None:
     put(tmp_path, "bad.md", b"### a\n\xff\n")
 

@@ -29,6 +29,14 @@ def test_wrong_usage(
     assert said in capfd.readouterr().err
 
 
+def test_no_option_is_offered_that_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    """Its help has the options of other commands without `--json`, which it has no use for."""
+    assert main(["mcp", "--help"]) == 0
+    shown = capfd.readouterr().out
+    assert "-C DIR" in shown
+    assert "--json" not in shown
+
+
 def test_a_gene_without_an_id(shared: Project, capfd: pytest.CaptureFixture[str]) -> None:
     """A gene that is not compiled has no v2 id to act under: the help says how it gets one."""
     artefact = shared.genes_path / "hello" / "gene.ir.wasm"

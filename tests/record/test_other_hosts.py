@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -173,10 +174,14 @@ ENDED = {"status": "failed", "code": "TRAP", "message": "", "calls": []}
     [
         ([{**HELLO, "capabilities": ["fuel"]}], "fake cannot replay: it has no capability `replay`"),
         ([HELLO, {"error": "no"}], "fake could not replay traps: no"),
-        ([HELLO, {}], "in another form than the protocol's: KeyError"),
-        ([HELLO, {**ENDED, "calls": 5}], "TypeError"),
-        ([HELLO, {**ENDED, "calls": [{"function": "rotifer.log"}]}], "KeyError"),
-        ([HELLO, {**ENDED, "calls": [{"function": "x", "request": "?", "outCap": 1, "result": 1}]}], "Error"),
+        ([HELLO, {}], "in another form than the protocol's: Object missing required field `status`"),
+        ([HELLO, {**ENDED, "calls": 5}], "Expected `array`, got `int` - at `$.calls`"),
+        ([HELLO, {**ENDED, "calls": [{"function": "rotifer.log"}]}], "call 1: Object missing required field `request`"),
+        (
+            [HELLO, {**ENDED, "calls": [{"function": "x", "request": "?", "outCap": 1, "result": 1}]}],
+            "call 1: Invalid base64",
+        ),
+        ([HELLO, {"status": "ok", "calls": []}], "missing required field `output`"),
         ([HELLO, {**ENDED, "status": "stopped"}], "it stopped the run, though all that was asked has its answer"),
     ],
 )
@@ -185,7 +190,7 @@ def test_hosts_that_do_not_keep_the_protocol_are_refused(
 ) -> None:
     """What a host answers wrongly is its error, and no difference of the run."""
     project.run_gene("traps", {}, record=Recorder(file))
-    with pytest.raises(HostError, match=message):
+    with pytest.raises(HostError, match=re.escape(message)):
         replay_on(Scripted(*answers), read_recording(file))
 
 

@@ -129,7 +129,7 @@ def test_modules_may_be_left_out(project: Project, file: Path) -> None:
     assert replay(file, modules=[artefact]).same
     with pytest.raises(UsageError, match="there is no file"):
         replay(file, modules=[file.parent / "none.wasm"])
-    with pytest.raises(GeneError):
+    with pytest.raises(UsageError, match="Is a directory"):
         replay(file, modules=[file.parent])
 
 

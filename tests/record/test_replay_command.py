@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,9 @@ def test_a_recording_without_its_module_needs_the_file(
     [
         (("run", "hello", "--without-module"), 2, "--without-module goes with --record FILE"),
         (("run", "hello", "--record", "none/run.rec"), 2, "there is no folder"),
+        (("run", "hello", "--record", "genes"), 2, "genes: it is a folder"),
+        (("run", "hello", "--record", ""), 2, "invalid value for '--record': a file has a name"),
+        (("run", "hello", "--report", ""), 2, "invalid value for '--report': a file has a name"),
         (("replay", "rotifer.json"), 1, "is not a recording of a run"),
         (("replay", "none.rec"), 1, "cannot read the recording"),
     ],
@@ -86,7 +90,36 @@ def test_what_cannot_be_done_is_said(
 
 
 def test_unknown_call_paths_are_refused(project: Project, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The error lists those there are."""
+    """The error lists what there is, as the help does."""
     main(["run", "traps", "--record", str(file), "-C", str(project.root)])
     assert main(["replay", str(file), "--against", "fast"]) == 2
-    assert "call path must be one of auto" in capsys.readouterr().err
+    listed = "a call path, native, raw, plain, auto, or another host as cmd:PROGRAM"
+    assert f"--against takes {listed}, not 'fast'" in capsys.readouterr().err
+    assert main(["replay", str(file), "--against", "auto"]) == 0
+    main(["replay", "--help"])
+    assert listed in " ".join(capsys.readouterr().out.split())
+
+
+def test_another_module_is_told_from_none(project: Project, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is not the module that ran is named by its digest, beside the one that is needed."""
+    here = ("-C", str(project.root))
+    main(["run", "traps", "--record", str(file), "--without-module", *here])
+    capsys.readouterr()
+    assert main(["replay", str(file), "--wasm", "genes/hello/gene.ir.wasm", *here]) == 1
+    ran, given = (
+        hashlib.sha256((project.root / "genes" / gene / "gene.ir.wasm").read_bytes()).hexdigest()
+        for gene in ("traps", "hello")
+    )
+    assert f"the module of traps, {ran}; what is given is another one, {given}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "said"), [("none", "there is no file"), ("genes", "cannot read")])
+def test_modules_that_cannot_be_read_are_wrong_usage(
+    project: Project, file: Path, capsys: pytest.CaptureFixture[str], name: str, said: str
+) -> None:
+    """A file that is not there and a folder have the same exit status."""
+    here = ("-C", str(project.root))
+    main(["run", "traps", "--record", str(file), *here])
+    capsys.readouterr()
+    assert main(["replay", str(file), "--wasm", name, *here]) == 2
+    assert f"error[USAGE]: {said} {name}" in capsys.readouterr().err.replace(f"{project.root}/", "")

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotifer_host.api.sandboxes import host_functions, wanted_path
-from rotifer_host.errors import UsageError
-from rotifer_host.gene.source import read_module_file
+from rotifer_host.gene.source import read_given_file
 from rotifer_host.project import module_cache_dir
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ def replay(
     Needs no project and changes nothing. `host` is the command of another host to run it
     on, one that speaks the protocol of `abi/vectors/README.md` and can `replay`.
     `modules` are files of modules that the recording left out. Raises `RecordingError`,
-    `ModuleError`, `GeneError` for a file that cannot be read, `UsageError` for an unknown
-    call path or a command that cannot be started, `HostError` for a host that cannot do it.
+    `ModuleError`, `UsageError` for a module's file that cannot be read, an unknown call path
+    or a command that cannot be started, `HostError` for a host that cannot do it.
     """
     from rotifer_host.record import read_recording  # noqa: PLC0415 - a run needs none of it
     from rotifer_host.record import replay as replay_recording  # noqa: PLC0415
@@ -37,18 +36,11 @@ def replay(
         from rotifer_host.conformance.replay_host import replay_on  # noqa: PLC0415
 
         with Program(host) as program:
-            return replay_on(program, recording, [_module_file(Path(file)) for file in modules])
+            return replay_on(program, recording, [read_given_file(Path(file)) for file in modules])
     return replay_recording(
         recording,
         host_functions(()),
         call_path=wanted_path(call_path),
         cache_dir=module_cache_dir(),
-        modules=[_module_file(Path(file)) for file in modules],
+        modules=[read_given_file(Path(file)) for file in modules],
     )
-
-
-def _module_file(path: Path) -> bytes:
-    try:
-        return read_module_file(path)
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {path}") from None

@@ -7,6 +7,7 @@ library as attributes of `rotifer_host`, which loads what is behind them on use.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,6 +24,7 @@ from rotifer_host.limits import parse_size
 
 __all__ = [
     "Command",
+    "FileName",
     "Group",
     "Session",
     "budget_options",
@@ -59,9 +61,9 @@ def wants_json(arguments: Sequence[str]) -> bool:
 
 
 class Command(click.Command):
-    """A command with the global options, and `Examples` in its help."""
+    """A command with the global options, and `Examples` in its help; one without a `document` offers no `--json`."""
 
-    def __init__(self, *args: Any, examples: Sequence[str], **kwargs: Any) -> None:  # noqa: ANN401 - click's arguments
+    def __init__(self, *args: Any, examples: Sequence[str], document: bool = True, **kwargs: Any) -> None:  # noqa: ANN401 - click's arguments
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
         self.params += [
@@ -78,13 +80,19 @@ class Command(click.Command):
                 ["--json"],
                 is_flag=True,
                 expose_value=False,
+                hidden=not document,
                 help="Print exactly one JSON document on standard output.",
             ),
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; an error that click has left without its context gets it, so that it can say what is allowed."""
+        """Parse; an error that click has left without its context gets it, so that it can say what is allowed.
+
+        An option that takes one value is refused the second time: which one counts nobody could tell.
+        """
         try:
+            if not ctx.resilient_parsing:
+                _refuse_repeated(self.make_parser(ctx).parse_args(list(args))[2])
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
@@ -113,6 +121,27 @@ class Command(click.Command):
             option.callback = _show_help
             option.help = "Show this text."
         return option
+
+
+class FileName(click.Path):
+    """The type of a file's name, a `Path`; no name at all is refused, where `Path("")` would be the current folder."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click has it
+        """Return the path. Raises click's error."""
+        if value == "":
+            self.fail("a file has a name", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _refuse_repeated(given: Sequence[click.Parameter]) -> None:
+    for option, times in Counter(given).items():
+        single = isinstance(option, click.Option) and option.expose_value and not (option.multiple or option.is_flag)
+        if times > 1 and single:
+            message = f"{option.opts[0]} is given {times} times, and takes one value"
+            raise click.UsageError(message)
 
 
 class _Elsewhere(click.Command):
@@ -185,7 +214,8 @@ def budget_options(function: _Function) -> _Function:
         metavar="JSON",
         default="{}",
         show_default=True,
-        help="The input: JSON text, @FILE for a file, or - for standard input.",
+        help="The input: JSON text, @FILE for a file, or - for standard input. A run does not check it against"
+        " inputSchema: that is the gene's to do.",
     )
     return source(run_limits(recompile(function)))
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from rotifer_host.cli.common import Command, Session
+from rotifer_host.cli.common import Command, FileName, Session
 from rotifer_host.cli.output import print_document, print_note, print_text, working
 from rotifer_host.limits import format_size
 
@@ -29,7 +29,7 @@ _WASI: Final = "wasi_"
 @click.argument("gene")
 @click.option(
     "--wasm",
-    type=click.Path(path_type=Path),
+    type=FileName(),
     metavar="FILE",
     help="The module, .wasm or .wat, or the .ts, .js or .mjs to build it from; without it the gene's own gene.wasm,"
     " gene.wat, index.ts, index.js or index.mjs.",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +13,10 @@ from rotifer_host.cli.common import Command, Session
 from rotifer_host.cli.conformance import show_report
 from rotifer_host.cli.output import working
 from rotifer_host.cli.run_input import read_input
+from rotifer_host.errors import RotiferError, UsageError
+
+if TYPE_CHECKING:
+    from rotifer_host import Gene
 
 __all__ = ["gene"]
 
@@ -52,5 +58,18 @@ def gene(session: Session, target: str, *, sources: Sequence[str], random: bool,
         if Path(target).suffix in _SUFFIXES:
             report = check_file(session.directory / target, inputs, random=random)
         else:
-            report = check_project_gene(session.project().gene(target), inputs, random=random)
+            report = check_project_gene(_gene(session, target), inputs, random=random)
     return show_report(session, report, brief=brief)
+
+
+def _gene(session: Session, target: str) -> Gene:
+    """Return the gene of that name. Raises `UsageError` for what is a file or a folder, and no gene."""
+    try:
+        return session.project().gene(target)
+    except RotiferError as error:
+        if not os.path.lexists(session.directory / target):
+            raise
+        message = f"{target} is neither a .wasm or .wat file nor the name of a gene"
+        raise UsageError(
+            message, help="give a module or its text by its file, or a gene of the project by its name"
+        ) from error

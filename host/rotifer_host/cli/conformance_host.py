@@ -13,12 +13,14 @@ from rotifer_host.cli.common import Command, Session
 from rotifer_host.cli.output import print_document, print_text, working
 from rotifer_host.cli.table import Cell, print_table
 from rotifer_host.errors import UsageError
+from rotifer_host.text import indented
 
 if TYPE_CHECKING:
     from rotifer_host.conformance.report import Report
 
 __all__ = ["host"]
 
+_PAGE: Final = "memory-api.en.md"
 _STYLES: Final = {"pass": "green", "fail": "bold red", "skipped": "yellow"}
 
 
@@ -93,12 +95,18 @@ def _show(report: Report) -> None:
     reasons = Counter(verdict.seen for verdict in report.verdicts if verdict.verdict == "skipped")
     for reason, count in reasons.most_common():
         print_text(f"skipped {count}: {reason}")
-    failed = [verdict for verdict in report.verdicts if verdict.verdict == "fail"]
+    # below a first line stands the end of a program's standard error
+    failed = [(each, *each.seen.partition("\n")[::2]) for each in report.verdicts if each.verdict == "fail"]
     if failed:
         print_table(
             ("failed", "", "seen"),
-            [(verdict.point, verdict.title, f"{verdict.seen}; {verdict.todo}") for verdict in failed],
+            [(verdict.point, verdict.title, f"{seen}; {verdict.todo}") for verdict, seen, _ in failed],
         )
+    if any(_PAGE in verdict.todo for verdict, _, _ in failed):
+        print_text(f'\nabi/README.md, "The Memory API", says under which of its headings a section of {_PAGE} stands')
+    for verdict, seen, lines in failed:
+        if lines:
+            print_text(f"\n{verdict.point}: {seen}\n{indented(lines, '  | ')}")
 
 
 def _count(number: int, style: str) -> Cell:

@@ -18,6 +18,7 @@ __all__ = ["mcp"]
 
 @click.command(
     cls=Command,
+    document=False,  # standard output is for the protocol
     examples=["rotifer mcp --agent my-agent --gene hello </dev/null", "rotifer mcp --agent my-agent </dev/null"],
 )
 @click.option("--agent", "name", required=True, metavar="NAME", help="The one agent it serves.")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 import rotifer_host
-from rotifer_host.cli.common import Session
+from rotifer_host.cli.common import FileName, Session
 from rotifer_host.cli.output import print_note
 from rotifer_host.errors import UsageError
 
@@ -29,7 +29,7 @@ def record_options(function: _Function) -> _Function:
         click.option(
             "--record",
             "record",
-            type=click.Path(path_type=Path),
+            type=FileName(),
             metavar="FILE",
             help="Write the run, with its input and all that was asked and answered, for `rotifer replay`.",
         ),

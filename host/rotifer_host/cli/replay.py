@@ -11,9 +11,10 @@ import click
 
 import rotifer_host
 from rotifer_host import contract
-from rotifer_host.cli.common import Command, Session
+from rotifer_host.cli.common import Command, FileName, Session
 from rotifer_host.cli.output import print_document, print_text, working
 from rotifer_host.cli.table import Cell, print_table
+from rotifer_host.errors import UsageError
 from rotifer_host.text import indented
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["replay"]
 
 _HOST: Final = "cmd:"
+_PATHS: Final = ("native", "raw", "plain", "auto")
+_PLACES: Final = f"a call path, {', '.join(_PATHS)}, or another host as cmd:PROGRAM"
 
 
 @click.command(
@@ -34,18 +37,18 @@ _HOST: Final = "cmd:"
         "rotifer replay small.rec --wasm genes/echo/gene.ir.wasm --json",
     ],
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FileName())
 @click.option(
     "--against",
     multiple=True,
     metavar="PATH|HOST",
-    help="What to run on: a call path, native, raw or plain; or another host as cmd:PROGRAM, which speaks the protocol"
-    " of abi/vectors and can replay. May be given again, for one run on each.",
+    help=f"What to run on: {_PLACES}, which speaks the protocol of abi/vectors and can replay. May be given again, for"
+    " one run on each.",
 )
 @click.option(
     "--wasm",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=FileName(),
     metavar="FILE",
     help="A module that the recording was made without; may be given again.",
 )
@@ -73,20 +76,22 @@ def replay(session: Session, file: Path, *, against: Sequence[str], wasm: Sequen
 def _place(against: str | None) -> dict[str, str | None]:
     if against is not None and against.startswith(_HOST):
         return {"host": against.removeprefix(_HOST)}
+    if against is not None and against not in _PATHS:
+        raise UsageError(f"--against takes {_PLACES}, not {against!r}")
     return {"call_path": against}
 
 
 def _show(replays: Sequence[Replay]) -> None:
     print_table(
-        ("on", "gene", "", "host calls>", "fuel>", "recorded>"),
+        ("on", "gene", "verdict", "host calls>", "fuel>", "recorded>"),
         [
             (
                 each.call_path,
                 part.gene,
                 Cell("same", "green") if part.difference is None else Cell("differs", "bold red"),
                 f"{part.calls:,}",
-                "-" if part.fuel is None else f"{part.fuel:,}",
-                "-" if part.fuel_recorded is None else f"{part.fuel_recorded:,}",
+                f"{part.fuel:,}" if part.fuel else "-",
+                f"{part.fuel_recorded:,}" if part.fuel_recorded else "-",
             )
             for each in replays
             for part in each.parts
@@ -109,8 +114,8 @@ def _document(each: Replay) -> dict[str, object]:
                 "gene": part.gene,
                 "same": part.difference is None,
                 "hostCalls": part.calls,
-                "fuel": part.fuel,
-                "fuelRecorded": part.fuel_recorded,
+                "fuel": part.fuel or None,
+                "fuelRecorded": part.fuel_recorded or None,
             }
             for part in each.parts
         ],

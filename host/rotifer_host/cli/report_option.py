@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 import rotifer_host
-from rotifer_host.cli.common import Session
+from rotifer_host.cli.common import FileName, Session
 from rotifer_host.cli.output import print_note
 
 __all__ = ["report_of", "report_option", "tell_reported"]
@@ -22,7 +22,7 @@ def report_option(function: _Function) -> _Function:
     return click.option(
         "--report",
         "report",
-        type=click.Path(path_type=Path),
+        type=FileName(),
         metavar="FILE",
         help="Write a page for the browser: when what ran and asked what, what was refused, what changed in memory.",
     )(function)

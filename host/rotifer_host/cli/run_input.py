@@ -25,16 +25,18 @@ def read_input(session: Session, source: str) -> Any:  # noqa: ANN401 - any JSON
     from rotifer_host.sandbox import decode_document  # noqa: PLC0415 - loads the engine
 
     data = read_bytes(session, source, "the input", _HELP)
+    what = f"the input in {quoted(source[1:])}" if source.startswith("@") else "the input"
     if not data:
-        raise UsageError("the input is not JSON: it is empty", help=_HELP)
+        raise UsageError(f"{what} is not JSON: it is empty", help=_HELP)
     if len(data) > contract.MAX_INPUT_BYTES:
-        message = f"the input is larger than {format_size(contract.MAX_INPUT_BYTES)}"
-        raise UsageError(message)
+        raise UsageError(f"{what} is larger than {format_size(contract.MAX_INPUT_BYTES)}")
     try:
+        data.decode()  # the JSON library takes other bytes for characters that do not belong there
         return decode_document(data)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{what} is not UTF-8: byte {error.start}", help=_HELP) from error
     except DocumentError as error:
-        message = f"the input is not JSON: {error.message}"
-        raise UsageError(message, help=_HELP) from error
+        raise UsageError(f"{what} is not JSON: {error.message}", help=_HELP) from error
 
 
 def read_bytes(session: Session, source: str, what: str, help_text: str | None = None) -> bytes:
@@ -46,6 +48,8 @@ def read_bytes(session: Session, source: str, what: str, help_text: str | None =
     try:
         if source == "-":
             return b"" if sys.stdin is None else sys.stdin.buffer.read(most)
+        if source == "@":
+            raise UsageError(f"cannot read {what}: no name follows the @", help=help_text)
         if source.startswith("@"):
             with (session.directory / source[1:]).open("rb") as file:
                 return file.read(most)

@@ -256,7 +256,9 @@ def _checked_key(key: object) -> str:
     if not isinstance(key, str):
         raise _invalid(f"key must be a string, not {shown(key)}")
     stripped = key.strip()
-    if not stripped or key.splitlines() != [key] or "\0" in key or not is_unicode(key):
+    if not is_unicode(key):
+        raise MarkdownError("key must be text that is written in UTF-8", code="MEMORY_INVALID_KEY")
+    if not stripped or key.splitlines() != [key] or "\0" in key:
         message = "key must be one line of text that is not empty"
         raise MarkdownError(message, code="MEMORY_INVALID_KEY")
     size = len(stripped.encode())

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from rotifer_host.record.recording import Asked, Exchange, Outcome, Part, to_bytes
+from rotifer_host.text import counted
 
 __all__ = [
     "OF_THE_CLOCK",
@@ -108,11 +109,15 @@ def _pairs(recorded: Outcome, now: Outcome) -> list[tuple[str, object, object]]:
         ("output", to_bytes(recorded.output), to_bytes(now.output)),
         ("log", recorded.log.encode(), now.log.encode()),
         ("stderr", recorded.stderr.encode(), now.stderr.encode()),
-        ("log", f"{recorded.logDropped} bytes dropped", f"{now.logDropped} bytes dropped"),
-        ("stderr", f"{recorded.stderrDropped} bytes dropped", f"{now.stderrDropped} bytes dropped"),
+        ("log", _dropped(recorded.logDropped), _dropped(now.logDropped)),
+        ("stderr", _dropped(recorded.stderrDropped), _dropped(now.stderrDropped)),
         ("answers", _json(recorded.answers), _json(now.answers)),
         ("memory", f"{recorded.peakMemoryBytes} bytes", f"{now.peakMemoryBytes} bytes"),
     ]
+
+
+def _dropped(size: int) -> str:
+    return f"{counted(size, 'byte')} dropped"
 
 
 def ending(outcome: Outcome) -> str:
@@ -138,4 +143,4 @@ def shown_around(data: bytes, at: int) -> str:
     """Show the bytes around the first difference, and how many there are."""
     start = max(at - _SHOWN // 2, 0)
     piece = data[start : start + _SHOWN].decode("utf-8", "replace")
-    return f"{'…' if start else ''}{piece}{'…' if start + _SHOWN < len(data) else ''} ({len(data)} bytes)"
+    return f"{'…' if start else ''}{piece}{'…' if start + _SHOWN < len(data) else ''} ({counted(len(data), 'byte')})"

@@ -59,7 +59,7 @@ class Recorder:
     def __init__(self, path: str | Path, *, with_modules: bool = True) -> None:
         self.path = Path(path)
         if self.path.is_dir() or not self.path.parent.is_dir():
-            what = "is a folder" if self.path.is_dir() else f"there is no folder {self.path.parent}"
+            what = "it is a folder" if self.path.is_dir() else f"there is no folder {self.path.parent}"
             message = f"cannot record into {self.path}: {what}"
             raise UsageError(message)
         self._with_modules = with_modules

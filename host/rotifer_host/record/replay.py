@@ -88,11 +88,14 @@ def replay(
 def modules_of(recording: Recording, given: Sequence[bytes]) -> dict[str, bytes]:
     """Return the modules of a recording by their digest, those it left out from `given`. Raises `RecordingError`."""
     found = {hashlib.sha256(wasm).hexdigest(): wasm for wasm in given}
+    others = ", ".join(found)
     for module in recording.modules:
         wasm = module.unpack() or found.get(module.sha256)
         if wasm is None:
             genes = ", ".join(dict.fromkeys(part.gene for part in recording.parts if part.module == module.sha256))
             message = f"the recording does not hold the module of {genes}, {module.sha256}"
+            if given:
+                message += f"; what is given is {'another one' if len(given) == 1 else 'others'}, {others}"
             raise RecordingError(
                 message, code="RECORDING_NO_MODULE", help="give the file that ran, gene.ir.wasm, with --wasm FILE"
             )
