@@ -126,6 +126,37 @@ def test_a_limit_names_its_option(code: str, option: str, capsys: pytest.Capture
     assert err == f"error[{code}]: too much\nhelp: {option} {err.split(option + ' ')[1]}"
 
 
+@pytest.mark.parametrize(
+    ("answers", "micros", "help_text"),
+    [
+        (
+            {-4: 1},
+            51.0,
+            "readMemory was answered -4: what is left of the fuel, 500,000,000, does not pay for it; --fuel N",
+        ),
+        (
+            {-4: 2, -2: 1},
+            30_000_000.0,
+            "readMemory was answered -4: host calls have used up the run's host time, 30,000 ms",
+        ),
+        ({-2: 1}, 51.0, None),
+    ],
+)
+def test_a_used_up_budget_is_told_where_the_gene_does_not(
+    answers: dict[int, int], micros: float, help_text: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """-4 from `express` is the gene's own: the help says whether a call had answered so, and for want of what."""
+    failed = ended("GENE_ERROR", "express returned -4", "failed")
+    calls = {"readMemory": CallReport(3, answers, 90, 0, micros)}
+    assert (
+        show_run(Session(json=False), replace(failed, genes=(replace(failed.genes[0], host_calls=calls),)), Limits())
+        == 1
+    )
+    err = capsys.readouterr().err
+    assert err.startswith("error[GENE_ERROR]: express returned -4\n")
+    assert (f"help: {help_text}" in err) if help_text else ("help" not in err)
+
+
 def test_a_failure_shows_where(capsys: pytest.CaptureFixture[str]) -> None:
     """A trap's backtrace follows its message, by function name."""
     error = RunError("TRAP", "unreachable", ("inner at 0x1f", "express at 0x2a"))
@@ -190,3 +221,14 @@ def test_colour_is_for_terminals(settings: dict[str, str], coloured: bool) -> No
     assert "1,234,567" in shown
     assert ("\x1b[1;31m1,234,567" in shown) is coloured
     assert ("\x1b" in shown) is coloured
+
+
+def test_what_was_not_kept_of_a_log_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """How many bytes a gene said beyond what is kept: behind the text, and in the document."""
+    gene = replace(GENE, log="said\n", log_dropped=34_464, stderr="wrong", stderr_dropped=1)
+    show_run(Session(json=False), replace(RESULT, genes=(gene,)), Limits())
+    shown = capsys.readouterr().out
+    assert "\nlog of greet:\n  | said\n  … and 34,464 bytes more, not kept\n" in shown
+    assert "\nstandard error of greet:\n  | wrong\n  … and 1 byte more, not kept\n" in shown
+    document = gene.to_json()
+    assert (document["logDropped"], document["stderrDropped"]) == (34_464, 1)

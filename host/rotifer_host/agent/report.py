@@ -56,14 +56,21 @@ class GeneReport(msgspec.Struct, frozen=True):
     status: Status
     duration_ms: float
     fuel: int
-    """Fuel used, what host calls charged included."""
+    """Fuel used, what host calls charged included; 0, and `null` in the document, where none could be counted.
+
+    That is a gene that ran on Node.js, or that was stopped before its first host call.
+    """
     peak_memory_bytes: int
     host_calls: dict[str, CallReport]
     denied: int
     evicted: int
     expired: int
     log: str
+    """As far as it is kept: 64 KiB, like `stderr`."""
     stderr: str
+    log_dropped: int = 0
+    """Bytes of the log that were not kept."""
+    stderr_dropped: int = 0
     error: RunError | None = None
     """Why the gene did not end `ok`; not always the run's error: another branch may have given the output."""
 
@@ -74,7 +81,7 @@ class GeneReport(msgspec.Struct, frozen=True):
             "geneId": self.gene_id,
             "status": self.status,
             "durationMs": round(self.duration_ms, 3),
-            "fuel": self.fuel,
+            "fuel": self.fuel or None,
             "peakMemoryBytes": self.peak_memory_bytes,
             "hostCalls": {
                 name: {
@@ -91,6 +98,8 @@ class GeneReport(msgspec.Struct, frozen=True):
             "expired": self.expired,
             "log": self.log,
             "stderr": self.stderr,
+            "logDropped": self.log_dropped,
+            "stderrDropped": self.stderr_dropped,
             "error": None if self.error is None else self.error.to_json(),
         }
 

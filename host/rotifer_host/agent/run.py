@@ -59,7 +59,7 @@ class RunSetting(msgspec.Struct):
     refuse: Callable[[LoadedGene, str], AccessDeniedError]
     """Records and returns the refusal of a memory call, named, by a gene that may make none."""
     side_by_side: bool = False
-    """Whether genes may run at the same time: no response is given again then, for another's reading does not end that."""
+    """Whether genes may run at once: no response is given again then, for another gene's reading does not end that."""
     granted: Granted | None = None
     """What host modules may know of the agent; None where none is granted."""
     warnings: tuple[str, ...] = ()
@@ -267,5 +267,7 @@ def _report(gene: LoadedGene, result: GuestResult, memory: AgentMemory | None) -
         expired=expired,
         log=result.log,
         stderr=result.stderr,
+        log_dropped=result.log_dropped,
+        stderr_dropped=result.stderr_dropped,
         error=_error(result.error),
     )

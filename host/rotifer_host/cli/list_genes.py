@@ -12,6 +12,7 @@ from rotifer_host.cli.common import Command, Session
 from rotifer_host.cli.output import print_document, print_note, working
 from rotifer_host.cli.table import Cell, print_table
 from rotifer_host.errors import GeneError
+from rotifer_host.text import counted
 
 if TYPE_CHECKING:
     from rotifer_host import Gene
@@ -85,7 +86,7 @@ def list_(
         return
     if not states:
         print_note(
-            f"none of the {len(found)} genes passes the filters"
+            f"none of {counted(len(found), 'gene')} passes the filters"
             if found
             else f"no genes yet: put one into {project.genes_path}"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rotifer_host import contract
 from rotifer_host.cli.common import Session
 from rotifer_host.cli.output import (
     finish_output,
@@ -16,7 +17,7 @@ from rotifer_host.cli.output import (
 )
 from rotifer_host.cli.table import Cell, print_table
 from rotifer_host.limits import Limits, format_size
-from rotifer_host.text import indented, printable
+from rotifer_host.text import counted, indented, printable
 
 if TYPE_CHECKING:
     from rotifer_host import GeneReport, RunResult
@@ -42,8 +43,8 @@ def show_run(session: Session, result: RunResult, limits: Limits) -> int:
             print_text(pretty(result.output) + "\n")
         _show_costs(result, limits)
         for gene in result.genes:
-            _show_text(f"log of {gene.name}", gene.log)
-            _show_text(f"standard error of {gene.name}", gene.stderr)
+            _show_text(f"log of {gene.name}", gene.log, gene.log_dropped)
+            _show_text(f"standard error of {gene.name}", gene.stderr, gene.stderr_dropped)
     finish_output()
     for warning in result.warnings:
         print_note(f"warning: {printable(warning)}")
@@ -52,14 +53,27 @@ def show_run(session: Session, result: RunResult, limits: Limits) -> int:
             print_note(f"{gene.name} ended {gene.status}: {gene.error.code}: {printable(gene.error.message)}")
     if result.error is not None:
         error = result.error
-        print_error(error.code, error.message, _help(result, error.code), error.backtrace)
+        print_error(error.code, error.message, _help(result, error.code, limits), error.backtrace)
     return result.exit_status
 
 
-def _help(result: RunResult, code: str) -> str | None:
+def _help(result: RunResult, code: str, limits: Limits) -> str | None:
     if result.agent is None and any(gene.denied for gene in result.genes):
         return "this gene uses memory, which only an agent has: rotifer agent create NAME --genes GENE"
-    return _HELP.get(code)
+    return _HELP.get(code) or _help_after_refusals(result, limits)
+
+
+def _help_after_refusals(result: RunResult, limits: Limits) -> str | None:
+    """Say which budget was used up for a gene that was answered -4: what it makes of that is its own."""
+    ended = [gene.host_calls for gene in result.genes if gene.error == result.error]
+    refused = [name for calls in ended for name, call in calls.items() if contract.BUDGET_EXHAUSTED in call.errors]
+    if not refused:
+        return None
+    spent_ms = sum(call.micros for gene in result.genes for call in gene.host_calls.values()) / 1000
+    if spent_ms >= limits.host_time_ms:
+        return f"{refused[0]} was answered -4: host calls have used up the run's host time, {limits.host_time_ms:,} ms"
+    advice = _HELP["FUEL_EXHAUSTED"]
+    return f"{refused[0]} was answered -4: what is left of the fuel, {limits.fuel:,}, does not pay for it; {advice}"
 
 
 def _show_costs(result: RunResult, limits: Limits) -> None:
@@ -120,9 +134,10 @@ def _gene_row(gene: GeneReport, limits: Limits) -> tuple[str | Cell, ...]:
     )
 
 
-def _show_text(title: str, text: str) -> None:
+def _show_text(title: str, text: str, dropped: int) -> None:
     if text:
-        print_styled(f"\n{title}:\n{indented(text, '  | ')}")
+        rest = f"\n  … and {counted(dropped, 'byte')} more, not kept" if dropped else ""
+        print_styled(f"\n{title}:\n{indented(text, '  | ')}{rest}")
 
 
 def _duration(ms: float) -> str:
