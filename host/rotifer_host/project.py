@@ -10,22 +10,23 @@ genes/<name>/           one gene each: phenotype.json, its source, gene.ir.wasm
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from rotifer_host import contract, telemetry
-from rotifer_host.agent.composition_reader import CompositionError, read_composition
+from rotifer_host.agent.checked import checked_composition, checked_turn_memory
 from rotifer_host.agent.grants import Grants, read_grants
-from rotifer_host.agent.record import AgentRecord, check_name, create_agent, find_agent, list_agents
+from rotifer_host.agent.record import AgentRecord, check_name, create_agent, find_agent, list_agents, write_record
 from rotifer_host.audit import AuditLog
 from rotifer_host.clock import Clock, SystemClock
-from rotifer_host.errors import AgentError, GeneError, ProjectError, UsageError
+from rotifer_host.errors import AgentError, GeneError, ProjectError, StoreError, UsageError
 from rotifer_host.files import absolute, is_file, is_folder, make_private_folder, read_json
 from rotifer_host.gene import Gene
 from rotifer_host.gene.phenotype import PHENOTYPE_FILE
@@ -33,7 +34,10 @@ from rotifer_host.gene.template import TEMPLATE_GENE, template_files
 from rotifer_host.lock import FileLock, Wait
 from rotifer_host.memory.entry import DEFAULT_DATA_POLICY, DataPolicy
 from rotifer_host.telemetry import TelemetryLog
-from rotifer_host.turn_memory import TurnMemory, read_turn_memory
+from rotifer_host.text import quoted
+
+if TYPE_CHECKING:
+    from rotifer_host.store import Store
 
 __all__ = ["PROJECT_FILE", "ProjectFolder", "module_cache_dir"]
 
@@ -173,13 +177,8 @@ class ProjectFolder:
         if isinstance(genome, str):
             message = f"genes must be a list of names, not {genome!r}"
             raise UsageError(message)
-        try:
-            composed, genes = read_composition(composition, genome)
-        except CompositionError as error:
-            raise UsageError(str(error)) from error
-        told = self.checked_turn_memory(turn_memory)
-        for gene in genes:
-            self.gene(gene).phenotype  # noqa: B018 - reading it is the check
+        composed, genes = checked_composition(self, composition, genome)
+        told = checked_turn_memory(self, turn_memory)
         return create_agent(
             self.made_agents_dir(),
             name,
@@ -195,14 +194,21 @@ class ProjectFolder:
             turn_memory=told,
         )
 
-    def checked_turn_memory(self, turn_memory: Mapping[str, object] | None) -> TurnMemory | None:
-        """Return a turn memory whose generator is a gene of this project. Raises `UsageError`, `GeneError`."""
-        if turn_memory is None:
-            return None
-        told = read_turn_memory(turn_memory, _bad_turn_memory)
-        if told.diary is not None:
-            self.gene(told.diary.generator).phenotype  # noqa: B018 - reading it is the check
-        return told
+    def change_agent(self, name: str, change: Callable[[AgentRecord], AgentRecord]) -> AgentRecord:
+        """Put what `change` makes of an agent's record in its place, under the lock of all records, and return it.
+
+        Raises what `change` and `find_agent` do, `LockTimeoutError`, and `AgentError` for
+        a record that cannot be written.
+        """
+        self.agent(name)  # before a lock is made where there are no agents
+        try:
+            with self.agents_lock.held(Wait()):
+                record = change(self.agent(name))
+                write_record(self.agents_dir, record)
+        except OSError as error:
+            message = f"cannot write the agent's record into {self.agents_dir}: {error.strerror}"
+            raise AgentError(message) from error
+        return record
 
     def made_agents_dir(self) -> Path:
         """Return the folder of the agents' records, which exists. Raises `ProjectError`."""
@@ -213,6 +219,22 @@ class ProjectFolder:
         """Return where an agent's memory lies, in a folder that exists. Raises `ProjectError`."""
         self._make_state_folder("memory")
         return self.state_dir / "memory" / agent_id
+
+    def open_memory(self, agent: AgentRecord, *, distrusted: bool = False) -> Store:
+        """Open an agent's memory, made if there is none. Raises what `open_store` does, naming the agent."""
+        from rotifer_host.store import open_store  # noqa: PLC0415 - loads LMDB, which not every command needs
+
+        try:
+            return open_store(
+                self.memory_path(agent.id),
+                agent_id=agent.id,
+                quota=agent.memoryQuota,
+                distrusted=distrusted,
+                last_line=self.audit.last_hash,
+            )
+        except StoreError as error:
+            message = f"the memory of the agent {quoted(agent.name)}: {error.message}"
+            raise StoreError(message, help=error.help) from error
 
     @cached_property
     def audit(self) -> AuditLog:
@@ -264,10 +286,6 @@ def module_cache_dir() -> Path:
     return cache / "rotifer-host" / "modules"
 
 
-def _bad_turn_memory(problems: list[str]) -> UsageError:
-    return UsageError(f"turn memory: {'; '.join(problems)}")
-
-
 def _no_project(message: str) -> ProjectError:
     return ProjectError(message, code="NO_PROJECT")
 
@@ -287,19 +305,20 @@ def _read_project(root: Path) -> tuple[str, str, Path]:
         raise ProjectError(message)
     version = document.get("v", contract.FORMAT_VERSION)
     if type(version) is not int or version != contract.FORMAT_VERSION:
-        message = f"{path}: v is {version!r}; this host reads format version {contract.FORMAT_VERSION}"
+        message = f"{path}: v is {json.dumps(version)}; this host reads format version {contract.FORMAT_VERSION}"
         raise ProjectError(message)
     name = document.get("name")
     if not isinstance(name, str) or not name:
-        message = f"{path}: name must be text, not {name!r}"
+        found = f"not {json.dumps(name)}" if "name" in document else "and is missing"
+        message = f"{path}: name must be text, {found}"
         raise ProjectError(message)
     genes_dir = document.get("genes_dir", "genes")
     if not isinstance(genes_dir, str) or not _is_inside(genes_dir):
-        message = f"{path}: genes_dir must be a folder inside the project, such as genes, not {genes_dir!r}"
+        message = f"{path}: genes_dir must be a folder inside the project, such as genes, not {json.dumps(genes_dir)}"
         raise ProjectError(message)
     author = document.get("author", _AUTHOR)
     if not isinstance(author, str):
-        message = f"{path}: author must be text, not {author!r}"
+        message = f"{path}: author must be text, not {json.dumps(author)}"
         raise ProjectError(message)
     return name, author, root / genes_dir
 

@@ -11,7 +11,7 @@ import pytest
 from rotifer_host.audit import AuditLog
 from rotifer_host.errors import AccessDeniedError
 from rotifer_host.memory import AgentMemory, Caller, DataPolicy, delete_request, read_request, write_request
-from rotifer_host.store import open_store
+from rotifer_host.store import Store, open_store
 from rotifer_host.telemetry import TelemetryLog
 from rotifer_host.testing.clock import ManualClock
 from rotifer_host.verify import AgentCheck, MemoryFile, Proof, check_agent, verify_log
@@ -27,12 +27,24 @@ class Kept:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "audit.jsonl"
-        self.file = MemoryFile(AGENT, folder / "memory", QUOTA)
+        self.file = MemoryFile(AGENT, folder / "memory", self.open_file)
         self.log = AuditLog(self.path)
         self.clock = ManualClock("2026-01-01T00:00:00Z")
         self.policy = DataPolicy()
         self.telemetry = TelemetryLog(folder / "telemetry.jsonl", enabled=False)
-        self.store = open_store(self.file.path, agent_id=AGENT, quota=QUOTA)
+        self.store = self.open_file()
+        self.memory = self.open()
+
+    def open_file(self) -> Store:
+        """Open the memory file, made if there is none."""
+        return open_store(self.file.path, agent_id=AGENT, quota=QUOTA, last_line=self.log.last_hash)
+
+    def lose(self) -> None:
+        """Have the memory file gone, and open what is there then."""
+        self.store.close()
+        for path in self.file.path.parent.glob(f"{self.file.path.name}*"):
+            path.unlink()
+        self.store = self.open_file()
         self.memory = self.open()
 
     def open(self, **changed: Any) -> AgentMemory:

@@ -12,12 +12,14 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.audit.conftest import AGENT, QUOTA
 
-from rotifer_host.audit import line_hash
+from rotifer_host.audit import last_hash, line_hash
 from rotifer_host.errors import StorageError, StoreError
 from rotifer_host.memory import Caller, DataPolicy, write_request
+from rotifer_host.store import open_store
 from rotifer_host.store.change import LmdbChange
-from rotifer_host.verify import verify_log
+from rotifer_host.verify import check_without_memory, verify_log
 
 Kept = Any
 GENE = Caller(f"v2:{'a' * 64}", "format")
@@ -274,8 +276,75 @@ def test_a_memory_that_is_gone_is_missed(busy: Kept) -> None:
     """Changes on record without a memory file are a contradiction; the file is not made."""
     busy.store.close()
     busy.file.path.unlink()
-    assert busy.problems() == ["there are changes on record, but there is no memory"]
+    lost = "the memory that was here is lost: 7 changes, line 1 to line 8, are in none that is here now"
+    assert busy.problems() == [lost]
+    assert check_without_memory(AGENT, [busy.path]).problems == [lost]
     assert not busy.file.path.exists()
+
+
+def test_a_memory_that_was_begun_anew_does_not_hide_the_loss(busy: Kept) -> None:
+    """Whatever is written from then on: a memory is made before its first line, so no crash explains lines above."""
+    lost = "the memory that was here is lost: 7 changes, line 1 to line 8, are in none that is here now"
+    busy.lose()
+    assert busy.problems() == [lost]
+    busy.write("a")
+    assert (busy.problems(), busy.check().problems) == ([lost], [lost])
+    assert len(busy.proof().changes) == 1
+
+
+def test_one_lost_change_is_told_as_one(kept: Kept) -> None:
+    """In the singular, and also where the log that told of it was moved away since."""
+    kept.write("a")
+    kept.lose()
+    kept.write("b")
+    lost = "the memory that was here is lost: line 1{} is in none that is here now"
+    assert kept.problems() == [lost.format("")]
+    older = kept.path.rename(kept.path.with_name("audit.1.jsonl"))
+    kept.write("c")
+    assert kept.problems(older) == [lost.format(f" of {older}")]
+
+
+def test_first_changes_that_were_never_saved_are_no_loss(kept: Kept, tmp_path: Path) -> None:
+    """However often the process was killed before its memory had any: that memory was there before their lines."""
+    with open_store(tmp_path / "other", agent_id="agent-2", quota=QUOTA) as store:
+        kept.open(agent_id="agent-2", store=store).write(GENE, write_request("a", b"", "CACHE"))
+    kept.lose()  # nothing: it is begun below the line of the other agent
+    kept.store.close()
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", CRASH.replace("xyz", "abc"), str(tmp_path), str(Path(__file__).parent)],
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 9
+    assert [place.number for place in kept.proof().never] == [2, 3, 4, 6, 7, 8]
+    kept.store = kept.open_file()
+    kept.memory = kept.open()
+    kept.write("later")
+    assert (len(kept.proof().never), kept.check().problems) == (6, [])
+
+
+def test_a_memory_that_knows_of_no_log_claims_nothing(busy: Kept, tmp_path: Path) -> None:
+    """One that was made where there was no line, or by a host that did not note it: older lines are left alone."""
+    with open_store(tmp_path / "blank", agent_id=AGENT, quota=QUOTA) as store:
+        assert store.begun_below == b""
+    with busy.open_file() as store:
+        assert store.begun_below == b""
+    busy.lose()
+    assert busy.store.begun_below.hex() == line_hash(busy.lines()[-1].rstrip()).hexdigest()
+
+
+def test_a_log_without_a_readable_end_has_no_last_line(tmp_path: Path) -> None:
+    """A torn end is passed over, however long the line above it is; a folder in its place is no log."""
+    path = tmp_path / "log"
+    assert last_hash(path) == b""
+    for whole in (b"a" * 10, b"b" * 70_000):
+        for above in (b"", b"first\n"):
+            path.write_bytes(above + whole + b"\n" + b"torn")
+            assert last_hash(path) == line_hash(whole).digest()
+    path.write_bytes(b"torn")
+    assert last_hash(path) == b""
+    assert last_hash(tmp_path) == b""
 
 
 def test_agents_of_one_log_have_chains_of_their_own(busy: Kept, tmp_path: Path) -> None:
@@ -317,7 +386,7 @@ def test_what_has_expired_is_found_neither_served_nor_counted(
     monkeypatch.setattr("rotifer_host.memory.query.is_expired", never)
     assert kept.check().problems == [
         "the expired entry 'short' is listed",
-        "10 bytes are counted as used, a recount gives 0",
+        "10 bytes counted as used, a recount gives 0",
         "the expired entry 'short' is served",
         "the expired entry 'short' is found by a query",
     ]

@@ -52,7 +52,7 @@ def test_an_honest_log_is_proven(rotifer: Run, bob: Path) -> None:
     assert document["agents"] == [
         {
             "agent": "bob", "lines": 3, "changes": 3, "missing": [], "changed": [], "reordered": [], "unfounded": [],
-            "neverSaved": [], "takenBack": [], "problems": [],
+            "neverSaved": [], "takenBack": [], "lost": [], "beforeImport": [], "problems": [],
         }
     ]  # fmt: skip
 
@@ -111,13 +111,105 @@ def test_what_never_became_a_change_is_told(rotifer: Run, bob: Path) -> None:
     assert "line 5 holds what a crash left of a line" in rotifer("audit", "verify", cwd=bob).stdout
 
 
+def memory_of(project: Path) -> Path:
+    """Return bob's memory file."""
+    return project / ".rotifer" / "memory" / Project.open(project).agent("bob").id
+
+
+def lose(project: Path) -> None:
+    """Have bob's memory gone, with all that lies beside it."""
+    path = memory_of(project)
+    for each in path.parent.glob(f"{path.name}*"):
+        each.unlink()
+
+
+def test_a_lost_memory_is_reported_and_stays_so(rotifer: Run, bob: Path) -> None:
+    """By both commands, with nothing in its place, with an empty file, and after new changes: exit status 1."""
+    lose(bob)
+    says = "the memory that was here is lost: 3 changes, line 1 to line 3, are in none that is here now"
+
+    def told() -> None:
+        for command in (("audit", "verify", "bob"), ("agent", "memory", "check", "bob")):
+            outcome = rotifer(*command, cwd=bob)
+            assert (outcome.status, says in outcome.stdout) == (1, True)
+            assert "a crash" not in outcome.stdout
+
+    told()
+    assert not memory_of(bob).exists()
+    memory_of(bob).touch()
+    told()
+    lose(bob)
+    assert rotifer("agent", "run", "bob", "--input", '{"name": "Eve"}', cwd=bob).status == 0
+    told()
+    document = rotifer("audit", "verify", "--json", cwd=bob).document
+    assert (document["proven"], document["agents"][0]["lost"]) == (False, ["line 1", "line 2", "line 3"])
+
+
+def test_an_agent_that_was_moved_away_and_back_is_proven(rotifer: Run, bob: Path, tmp_path: Path) -> None:
+    """Its chain begins anew with the import; what was before is told, and is no fault."""
+    exported = str(tmp_path / "bob.jsonl")
+    assert rotifer("agent", "export", "bob", exported, cwd=bob).status == 0
+    refused = rotifer("agent", "import", exported, "--name", "twin", cwd=bob)
+    record = bob / ".rotifer" / "agents" / f"{memory_of(bob).name}.json"
+    assert f"move away {record} and all of {memory_of(bob)}*" in refused.stderr
+    assert "--name" not in refused.stderr
+    lose(bob)
+    record.unlink()
+    assert rotifer("agent", "import", exported, cwd=bob).status == 0
+    outcome = rotifer("audit", "verify", cwd=bob)
+    assert outcome.status == 0
+    assert "3 changes, from line 1 on, of a memory that was here before the agent was imported" in outcome.stdout
+    assert rotifer("audit", "verify", "--json", cwd=bob).document["agents"][0]["beforeImport"] == [
+        "line 1", "line 2", "line 3",
+    ]  # fmt: skip
+    lose(bob)
+    assert "is lost" in rotifer("audit", "verify", cwd=bob).stdout
+
+
+NO_LOGS = {
+    "text": b"hello\n",
+    "text without a line end": b"hello",
+    "JSON": b'{"hello": 1}\n',
+    "JSON without a line end": b'{"hello": 1}',
+    "true for a version": b'{"v": true, "agentId": null, "action": "memory.deny"}\n',
+    "a fraction for a version": b'{"v": 1.0, "agentId": null, "action": "memory.deny"}\n',
+    "another version": b'{"v": 2, "agentId": null, "action": "memory.deny"}\n',
+    "bytes": bytes(range(1, 10)),
+}
+
+
+@pytest.mark.parametrize("command", ["audit show bob", "audit verify", "agent memory check bob"])
+@pytest.mark.parametrize("content", NO_LOGS.values(), ids=NO_LOGS)
+def test_a_file_that_is_no_log_is_none_for_every_command(
+    rotifer: Run, bob: Path, tmp_path: Path, command: str, content: bytes
+) -> None:
+    """Each names its line and exits 1."""
+    path = tmp_path / "no.log"
+    path.write_bytes(content)
+    outcome = rotifer(*command.split(), "--log", str(path), cwd=bob)
+    assert outcome.status == 1
+    assert f"line 1 of {path} is not an audit line" in outcome.stdout + outcome.stderr
+
+
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"v":1,"ts":"2026', b"\0" * 100, b'{"v":1,"ts":"2026\0\0'])
+def test_what_a_crash_leaves_of_a_log_is_none_of_its_faults(rotifer: Run, bob: Path, torn: bytes) -> None:
+    """A begin of a line, or zeros in its place, is told by the checks, and all of them exit 0."""
+    with log_of(bob).open("ab") as file:
+        file.write(torn)
+    for command in ("audit show bob", "audit verify", "agent memory check bob"):
+        outcome = rotifer(*command.split(), cwd=bob)
+        assert outcome.status == 0
+        if "show" not in command:
+            assert ("line 4 is torn" in outcome.stdout) == bool(torn)
+
+
 def test_a_sound_memory(rotifer: Run, bob: Path) -> None:
     """`memory check` sums up what it found."""
     outcome = rotifer("agent", "memory", "check", "bob", cwd=bob)
     assert (outcome.status, outcome.stdout) == (0, "bob is sound: 1 entry, 3 changes on record\n")
     assert rotifer("agent", "memory", "check", "bob", "--json", cwd=bob).document == {
         "v": 1, "agent": "bob", "sound": True, "entries": 1, "used": len("greeting/last-name") + 3, "expired": 0,
-        "changes": 3, "neverSaved": 0, "problems": [],
+        "changes": 3, "neverSaved": 0, "torn": None, "problems": [],
     }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import subprocess
@@ -93,7 +94,19 @@ def test_conflicts_are_one_error(rotifer: Run, project: Path, agent: str) -> Non
     assert (outcome.status, outcome.document["error"]["code"]) == (1, "IMPORT_CONFLICT")
     for reason in ("named greeter", "its id", "its quota is 10 bytes"):
         assert reason in outcome.document["error"]["message"]
-    assert "help: --name" in outcome.stderr
+    assert "help: an agent is in a project once; to take in this one, move away " in outcome.stderr
+    assert "; --memory-quota gives it another quota\n" in outcome.stderr
+
+
+def test_a_file_that_may_not_be_read_is_as_one_that_is_missing(
+    rotifer: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening it says what is wrong, not the command line: exit status 1 for all."""
+    (project / "closed").write_bytes(b"")
+    monkeypatch.setattr(os, "access", lambda path, *_more, **_options: Path(path).name != "closed")
+    for file in ("closed", "missing", "genes"):
+        outcome = rotifer("agent", "import", file, cwd=project)
+        assert (outcome.status, outcome.stderr.startswith("error[AGENT_FILE]: ")) == (1, True)
 
 
 def test_genes_that_are_missing_are_named(rotifer: Run, project: Path, away: Path, agent: str) -> None:

@@ -171,7 +171,7 @@ def test_changes_are_saved_with_a_run_or_not_at_all(notes: MakeAgent) -> None:
     assert agent.run([7], durability="run").output is True
     with agent._open_store() as store, store.snapshot() as snapshot:
         assert [(name.module, name.name, size) for name, size in snapshot.documents()] == [("notes", "note", 3)]
-    memory = MemoryFile(agent.id, agent._project._folder.memory_path(agent.id), agent.quota)
+    memory = MemoryFile(agent.id, agent._project._folder.memory_path(agent.id), agent._open_store)
     log, proofs = verify_log([agent._project.audit_path], [memory])
     assert proofs[agent.id].problems(log.name) == []
 

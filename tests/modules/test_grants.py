@@ -15,6 +15,7 @@ from tests.modules.modules import NOTES
 from rotifer_host import Agent
 from rotifer_host.errors import HostCallError, HostModuleError, NotGrantedError, UsageError
 from rotifer_host.modules import HostModule
+from rotifer_host.modules.registry import find_module
 from rotifer_host.testing import temporary_project
 
 MakeAgent = Callable[..., Agent]
@@ -123,6 +124,18 @@ def test_doctor_names_a_broken_module(register: Register, monkeypatch: pytest.Mo
     (finding,) = [each for each in json.loads(done.stdout)["findings"] if each["name"] == "host modules"]
     assert not finding["ok"]
     assert "host module broken of some-package 1.2 cannot be loaded" in finding["detail"]
+
+
+def test_a_module_that_is_gone_can_be_revoked(register: Register, agent_of: MakeAgent) -> None:
+    """A run of whoever is granted it says how, and then works again."""
+    register("notes", NOTES, distribution="one")
+    agent = agent_of(GET, "json", "notes")
+    find_module.cache_clear()
+    register("notes", NOTES, distribution="two")
+    with pytest.raises(HostModuleError, match="is registered by") as refused:
+        agent.run({})
+    assert refused.value.help == ("the agent test-agent is granted it: `rotifer agent grant test-agent --revoke notes`")
+    assert agent.grant(revoke=["notes"]).run({}).status == "ok"
 
 
 def test_two_of_a_name_are_neither(register: Register, agent_of: MakeAgent) -> None:

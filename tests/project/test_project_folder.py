@@ -133,11 +133,12 @@ def test_the_root_of_the_file_system_is_looked_at(tmp_path: Path, monkeypatch: p
         ('{"name": "a", "genes_dir": "src/genes"}', None),
         ("{", "line 1, column 2"),
         ("[]", "must be a JSON object"),
-        ("{}", "name must be text, not None"),
+        ("{}", "name must be text, and is missing"),
+        ('{"name": null}', "name must be text, not null"),
         ('{"name": ""}', "name must be text"),
         ('{"name": 1}', "name must be text, not 1"),
         ('{"v": 2, "name": "a"}', "v is 2; this host reads format version 1"),
-        ('{"v": true, "name": "a"}', "v is True"),
+        ('{"v": true, "name": "a"}', "v is true"),
         ('{"name": "a", "genes_dir": ""}', "genes_dir must be"),
         ('{"name": "a", "genes_dir": 1}', "genes_dir must be"),
         ('{"name": "a", "genes_dir": "/etc"}', "genes_dir must be"),
@@ -145,7 +146,7 @@ def test_the_root_of_the_file_system_is_looked_at(tmp_path: Path, monkeypatch: p
         ('{"name": "a", "genes_dir": "a\\u0000"}', "genes_dir must be"),
         ('{"name": "a", "genes_dir": "\\ud800"}', "genes_dir must be"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_the_project_file_is_read_or_its_mistake_named(tmp_path: Path, content: str, expected: str | None) -> None:
     """Files of other hosts are read; a wrong field is named together with the file."""

@@ -17,20 +17,20 @@ from rotifer_host.transfer import receiving
 
 
 def conflict(project: Project, file: Path, **changed: Any) -> str:
-    """Import what cannot be; gives the message, and sees that nothing has changed."""
+    """Import what cannot be; gives message and help, and sees that nothing has changed."""
     before = tree(project.root)
     with pytest.raises(AgentError) as caught:
         project.import_agent(file, **changed)
     assert caught.value.code == "IMPORT_CONFLICT"
     assert tree(project.root) == before
-    return caught.value.message
+    return f"{caught.value.message}\n{caught.value.help}"
 
 
 def test_a_name_that_is_taken(agent: Agent, away: Project, file: Path) -> None:
     """Another name is the way."""
     agent.export(file)
     away.create_agent("mover", ["hello"])
-    assert conflict(away, file).endswith("there is an agent named mover already")
+    assert conflict(away, file).endswith("there is an agent named mover already\n--name gives it another name")
     moved, _ = away.import_agent(file, name="other")
     assert records(moved)
 
@@ -42,7 +42,11 @@ def test_an_id_that_is_there(agent: Agent, away: Project, file: Path) -> None:
     write(moved, OLD, "old/new", b"n", "CONTEXT")
     held = records(moved)
     message = conflict(away, file, name="twin")
-    assert f"its id {agent.id} is that of the agent mover" in message
+    assert f"its id {agent.id} is that of the agent mover\n" in message
+    assert message.endswith(
+        f"move away {away.root}/.rotifer/agents/{agent.id}.json and all of {away.root}/.rotifer/memory/{agent.id}*, "
+        "which are mover and what it remembers"
+    )
     assert records(moved) == held
     assert moved.memory().check().problems == []
 
@@ -51,13 +55,14 @@ def test_a_memory_without_an_agent(agent: Agent, away: Project, file: Path) -> N
     """Whose it was nobody knows: it is not overwritten."""
     agent.export(file)
     (away.root / ".rotifer" / "memory" / agent.id).write_bytes(b"somebody's")
-    assert "without an agent" in conflict(away, file)
+    path = away.root / ".rotifer" / "memory" / agent.id
+    assert conflict(away, file).endswith(f"without an agent: {path}\nlook whose it was, and move all of {path}* away")
 
 
 def test_a_quota_that_is_too_small(agent: Agent, away: Project, file: Path) -> None:
     """For its bytes."""
     agent.export(file)
-    assert "its quota is 1024 bytes" in conflict(away, file, memory_quota=1024)
+    assert "its quota is 1024 bytes\n--memory-quota gives it another quota" in conflict(away, file, memory_quota=1024)
 
 
 def test_too_many_entries(agent: Agent, away: Project, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +83,7 @@ def test_policies_that_are_not_allowed(agent: Agent, away: Project, file: Path) 
     open_agent.export(file)
     message = conflict(away, file, data_policy=DataPolicy())
     assert "does not support anonymization, which KNOWLEDGE_GENE needs: old/1 and 2 more entries" in message
+    assert message.endswith("\n--data-policy gives it another data policy")
     moved, _ = away.import_agent(file)
     assert moved.data_policy.anonymizationSupported
 

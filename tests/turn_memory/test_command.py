@@ -78,7 +78,7 @@ def test_a_turn_is_shown(rotifer: Any, hinos: Service) -> None:
         (["agent", "create", "x", "--genes", "echo", "--turn-memory", "none.json"], "none.json"),
         (
             ["agent", "create", "x", "--genes", "echo", "--turn-memory", "bad.json"],
-            "bad.json: memoryRuntime is missing; ",
+            "turn memory: memoryRuntime is missing; ",
         ),
         (["agent", "turn-memory", "friend", "--set", "bad.json"], "memorySources is missing"),
         (["agent", "turn-memory", "friend", "--set", "hinos.json", "--none"], "not given together"),
@@ -98,6 +98,26 @@ def test_what_is_wrong_is_said(rotifer: Any, arguments: list[str], expected: str
     assert (status, out) == (2, "")
     assert err.startswith("error[USAGE]: ")
     assert expected in err
+
+
+@pytest.mark.parametrize(
+    "command", [["create", "x", "--genes", "echo", "--turn-memory"], ["turn-memory", "a", "--set"]]
+)
+def test_a_missing_generator_is_told_with_everything_else(rotifer: Any, command: list[str]) -> None:
+    """Beside what else is wrong; on its own it is an unknown gene."""
+    rotifer("agent", "create", "a", "--genes", "echo")
+    file = rotifer.root / "bad.json"
+    file.write_text(json.dumps(both(generator="nobody", min_rounds=0)), encoding="utf-8")
+    status, _, err = rotifer("agent", *command, "bad.json")
+    assert (status, err.startswith("error[USAGE]: turn memory: diary.min_rounds must be")) == (2, True)
+    assert "; there is no gene nobody in " in err
+    file.write_text(json.dumps(both(generator="nobody")), encoding="utf-8")
+    status, _, err = rotifer("agent", *command, "bad.json")
+    assert (status, err.startswith("error[GENE_NOT_FOUND]: there is no gene nobody in ")) == (1, True)
+    for text in ("[]", "null", '{"diary": 3}', '{"diary": {"generator": 3}}'):
+        file.write_text(text, encoding="utf-8")
+        status, _, err = rotifer("agent", *command, "bad.json")
+        assert (status, err.startswith("error[USAGE]: "), "turn memory" in err) == (2, True, True), text
 
 
 def test_what_a_generator_says_is_escaped(rotifer: Any) -> None:

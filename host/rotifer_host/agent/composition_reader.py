@@ -28,9 +28,11 @@ _NOTHING: Final = Single()
 class CompositionError(Exception):
     """All that is wrong with a composition; the agent's record makes an error of its own of it."""
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    def __init__(self, problems: Sequence[str], genes: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = list(problems)
+        self.genes = tuple(genes)
+        """Names of the genes it could be seen to run, and of those it should."""
 
 
 def read_composition(document: object, genome: Sequence[str]) -> tuple[Composition, list[str]]:
@@ -44,18 +46,18 @@ def read_composition(document: object, genome: Sequence[str]) -> tuple[Compositi
     reader = _Reader()
     composition = reader.composition(_outermost(document, genome), "composition", contract.MAX_COMPOSITION_DEPTH)
     if reader.problems:
-        raise CompositionError(reader.problems)
+        raise CompositionError(reader.problems, [*genome, *reader.genes])
     named = list(dict.fromkeys(genes_of(composition)))
     genes = list(genome) or named
     if not genes:
-        raise CompositionError(["an agent needs at least one gene"])
+        raise CompositionError(["an agent needs at least one gene"], [])
     if composition.type == "Single" and len(genes) > 1:
-        raise CompositionError([f"composition Single runs one gene, not {len(genes)}"])
+        raise CompositionError([f"composition Single runs one gene, not {len(genes)}"], genes)
     if named:
         problems = [f"the composition runs {name}, which is none of the genes" for name in named if name not in genes]
         problems += [f"the composition has no place for the gene {name}" for name in genes if name not in named]
         if problems:
-            raise CompositionError(problems)
+            raise CompositionError(problems, [*genes, *named])
     return composition, genes
 
 
@@ -74,7 +76,8 @@ def _outermost(document: object, genome: Sequence[str]) -> object:
     if pair is None or any(name in document for name in pair):
         return document
     if len(genome) != len(pair):
-        raise CompositionError([f"composition {kind} runs two genes, {' and '.join(pair)}, not {len(genome)}"])
+        problem = f"composition {kind} runs two genes, {' and '.join(pair)}, not {len(genome)}"
+        raise CompositionError([problem], genome)
     return {**document, **dict(zip(pair, genome, strict=True))}
 
 
@@ -83,7 +86,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.problems: list[str] = []
-        self._places = 0
+        self.genes: list[str] = []
 
     def composition(self, document: object, where: str, depth: int) -> Composition:
         if not isinstance(document, Mapping):
@@ -132,8 +135,8 @@ class _Reader:
         if not isinstance(document, str):
             self._wrong(f"{where} must be {what}, not {shown(document)}")
             return ""
-        self._places += 1
-        if self._places == contract.MAX_COMPOSED_GENES + 1:
+        self.genes.append(document)
+        if len(self.genes) == contract.MAX_COMPOSED_GENES + 1:
             self._wrong(f"composition has places for more than {contract.MAX_COMPOSED_GENES} genes")
         return document
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rotifer_host.agent.record import AgentRecord, find_agent, write_record
-from rotifer_host.errors import AgentError, UsageError
-from rotifer_host.lock import Wait
+from rotifer_host.errors import HostModuleError, UsageError
 from rotifer_host.modules.registry import find_module
 
 if TYPE_CHECKING:
+    from rotifer_host.agent.record import AgentRecord
     from rotifer_host.modules import HostModule
     from rotifer_host.project import ProjectFolder
 
@@ -57,8 +56,15 @@ def _check_grant(name: str, settings: Mapping[str, Any]) -> HostModule:
 
 
 def granted_modules(record: AgentRecord) -> tuple[HostModule, ...]:
-    """Return the host modules an agent is granted, by name; raises what `read_grants` does."""
-    return tuple(_check_grant(name, record.grants[name]) for name in sorted(record.grants))
+    """Return the host modules an agent is granted, by name; raises what `read_grants` does, with a way out."""
+    found = []
+    for name in sorted(record.grants):
+        try:
+            found.append(_check_grant(name, record.grants[name]))
+        except (HostModuleError, UsageError) as error:
+            error.help = f"the agent {record.name} is granted it: `rotifer agent grant {record.name} --revoke {name}`"
+            raise
+    return tuple(found)
 
 
 def change_grants(folder: ProjectFolder, name: str, grants: Grants, revoked: Iterable[str]) -> AgentRecord:
@@ -74,20 +80,14 @@ def change_grants(folder: ProjectFolder, name: str, grants: Grants, revoked: Ite
         if each in added:
             message = f"{each} is to be granted and revoked at once"
             raise UsageError(message)
-    agents_dir = folder.agents_dir
-    find_agent(agents_dir, name)  # before a lock is made where there are no agents
-    try:
-        with folder.agents_lock.held(Wait()):
-            record = find_agent(agents_dir, name)
-            kept = dict(record.grants)
-            for each in revoked:
-                if kept.pop(each, None) is None:
-                    granted = f"is granted {', '.join(record.grants)}" if record.grants else "is granted nothing"
-                    message = f"{name} is not granted {each}: it {granted}"
-                    raise UsageError(message)
-            record = msgspec.structs.replace(record, grants=kept | added)
-            write_record(agents_dir, record)
-    except OSError as error:
-        message = f"cannot write the agent's record into {agents_dir}: {error.strerror}"
-        raise AgentError(message) from error
-    return record
+
+    def changed(record: AgentRecord) -> AgentRecord:
+        kept = dict(record.grants)
+        for each in revoked:
+            if kept.pop(each, None) is None:
+                granted = f"is granted {', '.join(record.grants)}" if record.grants else "is granted nothing"
+                message = f"{name} is not granted {each}: it {granted}"
+                raise UsageError(message)
+        return msgspec.structs.replace(record, grants=kept | added)
+
+    return folder.change_agent(name, changed)

@@ -32,7 +32,6 @@ __all__ = [
     "list_agents",
     "parse_record",
     "read_data_policy",
-    "read_turn_memory_file",
     "turn_memory_fields",
     "write_record",
 ]
@@ -226,17 +225,6 @@ def read_data_policy(path: Path) -> DataPolicy:
     """
     document = read_json(path, UsageError)
     return _data_policy(document, partial(_wrong, UsageError, f"{path}: "))
-
-
-def read_turn_memory_file(path: Path) -> dict[str, Any]:
-    """Read the file given as `--turn-memory`, as `read_turn_memory` takes it.
-
-    Raises `UsageError`, naming everything that is wrong and what it may be.
-    """
-    document: Any = read_json(path, UsageError)
-    read_turn_memory(document, partial(_wrong, UsageError, f"{path}: "))
-    found: dict[str, Any] = document
-    return found
 
 
 def _data_policy(document: object, fail: Callable[[list[str]], Exception]) -> DataPolicy:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from rotifer_host.agent.checked import checked_composition
 from rotifer_host.agent.composition import Branch, Cond, Par, Seq, Single, Try, branches_of, written
-from rotifer_host.agent.composition_reader import CompositionError, read_composition
-from rotifer_host.agent.record import AgentRecord, find_agent, write_record
-from rotifer_host.errors import AgentError, UsageError
-from rotifer_host.lock import Wait
+from rotifer_host.agent.record import AgentRecord
+from rotifer_host.errors import UsageError
 
 if TYPE_CHECKING:
     from rotifer_host.project import ProjectFolder
@@ -37,24 +36,17 @@ def set_genes(
     if isinstance(genes, str) or not genes:
         message = f"genes must be a list of at least one name, not {genes!r}"
         raise UsageError(message)
-    for gene in genes:
-        folder.gene(gene).phenotype  # noqa: B018 - reading it is the check
-    agents_dir = folder.agents_dir
-    find_agent(agents_dir, name)  # before a lock is made where there are no agents
-    try:
-        with folder.agents_lock.held(Wait()):
-            record = find_agent(agents_dir, name)
-            document = _kept(record, genes) if composition is None else composition
-            try:
-                composed, genome = read_composition(document, genes)
-            except CompositionError as error:
-                raise UsageError(str(error), help=_help(record, composition)) from error
-            record = msgspec.structs.replace(record, genome=genome, composition=composed)
-            write_record(agents_dir, record)
-    except OSError as error:
-        message = f"cannot write the agent's record into {agents_dir}: {error.strerror}"
-        raise AgentError(message) from error
-    return record
+
+    def changed(record: AgentRecord) -> AgentRecord:
+        document = _kept(record, genes) if composition is None else composition
+        try:
+            composed, genome = checked_composition(folder, document, genes)
+        except UsageError as error:
+            error.help = _help(record, composition)
+            raise
+        return msgspec.structs.replace(record, genome=genome, composition=composed)
+
+    return folder.change_agent(name, changed)
 
 
 def _kept(record: AgentRecord, genes: Sequence[str]) -> object:

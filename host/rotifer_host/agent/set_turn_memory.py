@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rotifer_host.agent.record import AgentRecord, find_agent, turn_memory_fields, write_record
-from rotifer_host.errors import AgentError
-from rotifer_host.lock import Wait
+from rotifer_host.agent.checked import checked_turn_memory
+from rotifer_host.agent.record import AgentRecord, turn_memory_fields
 
 if TYPE_CHECKING:
     from rotifer_host.project import ProjectFolder
@@ -23,14 +22,5 @@ def set_turn_memory(folder: ProjectFolder, name: str, turn_memory: Mapping[str, 
     What was kept stays, and a source with the same `agentRef` finds it again. Raises what
     `ProjectFolder.create_agent` does.
     """
-    told = folder.checked_turn_memory(turn_memory)
-    agents_dir = folder.agents_dir
-    find_agent(agents_dir, name)  # before a lock is made where there are no agents
-    try:
-        with folder.agents_lock.held(Wait()):
-            record = msgspec.structs.replace(find_agent(agents_dir, name), **turn_memory_fields(told))
-            write_record(agents_dir, record)
-    except OSError as error:
-        message = f"cannot write the agent's record into {agents_dir}: {error.strerror}"
-        raise AgentError(message) from error
-    return record
+    told = checked_turn_memory(folder, turn_memory)
+    return folder.change_agent(name, lambda record: msgspec.structs.replace(record, **turn_memory_fields(told)))

@@ -15,17 +15,16 @@ from rotifer_host.agent.report import RunResult
 from rotifer_host.api.memory import DeployerMemory, GeneMemory
 from rotifer_host.api.running import run_agent
 from rotifer_host.errors import UsageError
+from rotifer_host.gene import Gene
 from rotifer_host.limits import Limits
 from rotifer_host.memory import AgentMemory, Caller, read_request
 from rotifer_host.sandbox import Deadline
-from rotifer_host.store import open_store
 
 if TYPE_CHECKING:
     from rotifer_host.agent.explain import Explanation
     from rotifer_host.agent.grants import Grants
     from rotifer_host.agent.record import AgentRecord
     from rotifer_host.api.project import Project
-    from rotifer_host.gene import Gene
     from rotifer_host.json_memory import AgentJsonStore
     from rotifer_host.lock import Patience
     from rotifer_host.markdown_memory import MarkdownMemory
@@ -322,8 +321,7 @@ class Agent:
         return Granted(self.id, self.name, project.root, project._clock, patience, self._record.grants)
 
     def _open_store(self, *, distrusted: bool = False) -> Store:
-        path = self._project._folder.memory_path(self.id)
-        return open_store(path, agent_id=self.id, quota=self.quota, distrusted=distrusted)
+        return self._project._folder.open_memory(self._record, distrusted=distrusted)
 
     def _memory(
         self, store: Store, patience: Patience | None = None, *, durability: Durability = "call"

@@ -127,16 +127,19 @@ class DeployerMemory:
         and `AuditError` for what cannot be read, `LockTimeoutError` when a run holds the
         memory for more than 10 s.
         """
-        from rotifer_host.verify import check_agent  # noqa: PLC0415 - a run needs none of it
+        from rotifer_host.verify import check_agent, check_without_memory  # noqa: PLC0415 - a run needs none of it
 
         agent = self._agent
         project = agent._project
+        logs = (*older, project.audit_path)
+        if not project._folder.memory_path(agent.id).exists():
+            return check_without_memory(agent.id, logs)
         with agent._open_store(distrusted=True) as store:
             return check_agent(
                 store=store,
                 memory=agent._memory(store),
                 agent_id=agent.id,
-                logs=(*older, project.audit_path),
+                logs=logs,
                 clock=project._clock,
                 policy=agent.data_policy,
             )

@@ -270,7 +270,10 @@ class Project:
         records = self._folder.agents() if agent is None else [self._folder.agent(agent)]
         from rotifer_host.verify import MemoryFile, verify_log  # noqa: PLC0415 - a run needs none of it
 
-        memories = [MemoryFile(each.id, self._folder.memory_path(each.id), each.memoryQuota) for each in records]
+        folder = self._folder
+        memories = [
+            MemoryFile(each.id, folder.memory_path(each.id), partial(folder.open_memory, each)) for each in records
+        ]
         log, proofs = verify_log((*older, self.audit_path), memories)
         return log, {each.name: proofs[each.id] for each in records}
 

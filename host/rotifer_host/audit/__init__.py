@@ -11,7 +11,7 @@ from rotifer_host.audit.line import Action, Actor, AuditLine, Written, decode_li
 from rotifer_host.audit.log import AuditLog, AuditSink
 from rotifer_host.audit.noted import append_if_possible, noted, take_back
 from rotifer_host.audit.nowhere import Nowhere
-from rotifer_host.audit.reading import FoundLine, read_lines, scan
+from rotifer_host.audit.reading import FoundLine, is_begin, is_line, last_hash, read_lines, scan
 
 __all__ = [
     "Action",
@@ -25,6 +25,9 @@ __all__ = [
     "append_if_possible",
     "decode_line",
     "encode_line",
+    "is_begin",
+    "is_line",
+    "last_hash",
     "line_hash",
     "link",
     "noted",

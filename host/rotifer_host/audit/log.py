@@ -14,7 +14,7 @@ import msgspec
 
 from rotifer_host import contract
 from rotifer_host.audit.line import Written, decode_line, line_hash, link
-from rotifer_host.audit.reading import document_of
+from rotifer_host.audit.reading import document_of, last_hash
 from rotifer_host.errors import AuditError
 from rotifer_host.files import size_if_at, sync_folder
 from rotifer_host.lock import FileLock, Patience
@@ -133,6 +133,10 @@ class AuditLog:
             self._fail(error)
         self._sync(file)
         return last
+
+    def last_hash(self) -> bytes:
+        """Return the hash of the last whole line of the file at the path, empty where there is none to read."""
+        return last_hash(self.path)
 
     def close(self) -> None:
         """Close the files; the next `append` opens them again."""

@@ -10,6 +10,7 @@ import click
 
 from rotifer_host import contract
 from rotifer_host.cli.agent_grant import read_grant_options
+from rotifer_host.cli.agent_turn_memory import read_turn_memory_file
 from rotifer_host.cli.common import Group, Session, limit_options, size
 from rotifer_host.cli.composition_options import read_composition_options
 from rotifer_host.cli.genes_option import GenesCommand, gene_names
@@ -120,16 +121,14 @@ def create(  # noqa: PLR0913 - click passes each option by name
     turn_memory: Path | None,
 ) -> None:
     """Make the agent NAME of compiled or uncompiled genes of this project."""
-    from rotifer_host.agent.record import (  # noqa: PLC0415 - `rotifer --help` needs none of it
-        read_data_policy,
-        read_turn_memory_file,
-    )
+    from rotifer_host.agent.record import read_data_policy  # noqa: PLC0415 - `rotifer --help` needs none of it
 
     names = gene_names(genes)
     if not names and not (composition or "").startswith("@"):
         raise click.MissingParameter(ctx=click.get_current_context(), param_type="option", param_hint="'--genes'")
     composed = read_composition_options(session, composition, merge=merge, predicate=predicate)
     policy = None if data_policy is None else read_data_policy(session.directory / data_policy)
+    grants = read_grant_options(session, granted)
     made = session.project().create_agent(
         name,
         names,
@@ -137,8 +136,8 @@ def create(  # noqa: PLR0913 - click passes each option by name
         exclusive=exclusive,
         memory_quota=memory_quota,
         data_policy=policy,
-        grants=read_grant_options(session, granted),
-        turn_memory=None if turn_memory is None else read_turn_memory_file(session.directory / turn_memory),
+        grants=grants,
+        turn_memory=None if turn_memory is None else read_turn_memory_file(session, turn_memory),
     )
     if session.json:
         print_document(_agent_document(made))

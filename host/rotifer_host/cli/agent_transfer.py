@@ -31,7 +31,7 @@ __all__ = ["export", "import_"]
     ],
 )
 @click.argument("name")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", type=click.Path(readable=False, path_type=Path, allow_dash=True))
 @click.option("--with-cache", is_flag=True, help="Take CACHE entries along; they stay behind otherwise.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.pass_obj
@@ -78,7 +78,7 @@ def export(session: Session, name: str, file: Path, *, with_cache: bool, force: 
         "rotifer agent export team - | rotifer agent import - -C my-project --name second-team --memory-quota 100MB",
     ],
 )
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", type=click.Path(readable=False, path_type=Path, allow_dash=True))
 @click.option("--name", metavar="NAME", help="Another name for the agent.")
 @click.option(
     "--memory-quota",

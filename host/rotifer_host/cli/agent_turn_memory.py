@@ -11,13 +11,14 @@ from rotifer_host.cli.common import Command, Session
 from rotifer_host.cli.output import print_document, print_styled, print_text
 from rotifer_host.cli.table import print_table
 from rotifer_host.errors import UsageError
+from rotifer_host.files import read_json
 from rotifer_host.limits import format_size
 from rotifer_host.text import indented, quoted
 
 if TYPE_CHECKING:
     import rotifer_host
 
-__all__ = ["turn_memory"]
+__all__ = ["read_turn_memory_file", "turn_memory"]
 
 
 @click.command(
@@ -48,9 +49,7 @@ def turn_memory(session: Session, name: str, *, file: Path | None, nothing: bool
         raise UsageError(message)
     agent = session.project().agent(name)
     if file is not None or nothing:
-        from rotifer_host.agent.record import read_turn_memory_file  # noqa: PLC0415 - `rotifer --help` needs none of it
-
-        agent = agent.set_turn_memory(None if file is None else read_turn_memory_file(session.directory / file))
+        agent = agent.set_turn_memory(None if file is None else read_turn_memory_file(session, file))
     if forget is not None:
         agent.forget_turn_memory(forget)
     texts = {} if agent.turn_memory is None else agent.turn_memory_texts()
@@ -62,6 +61,16 @@ def turn_memory(session: Session, name: str, *, file: Path | None, nothing: bool
         print_text(f"{agent.name} has no turn memory")
         return
     _show(agent, agent.turn_memory, texts)
+
+
+def read_turn_memory_file(session: Session, file: Path) -> dict[str, Any]:
+    """Return what a file says of turn memory, for the project to check. Raises `UsageError`."""
+    path = session.directory / file
+    document = read_json(path, UsageError)
+    if not isinstance(document, dict):
+        message = f"{path} must hold turn memory: a JSON object with memoryRuntime and memorySources"
+        raise UsageError(message)
+    return document
 
 
 def _show(agent: rotifer_host.Agent, memory: dict[str, Any], texts: dict[str, str]) -> None:

@@ -6,6 +6,7 @@ memory-api.en.md, "What gets recorded".
 from __future__ import annotations
 
 import re
+import sys
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rotifer_host import contract
-from rotifer_host.cli.common import Group, Session, log_option
+from rotifer_host.cli.common import Group, Session, log_option, whole_number
 from rotifer_host.cli.output import print_document, print_note, print_text
 from rotifer_host.cli.table import print_table
 from rotifer_host.text import counted, quoted
@@ -72,7 +73,12 @@ def audit() -> None:
 @click.option("--key", metavar="KEY", help="Only lines about the entry with this key.")
 @click.option("--since", type=_instant, metavar="TIME", help="Only lines from this time on, RFC 3339.")
 @click.option("--until", type=_instant, metavar="TIME", help="Only lines before this time, RFC 3339.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the last N of these lines.")
+@click.option(
+    "--limit",
+    type=whole_number("--limit", maximum=sys.maxsize),
+    metavar="N",
+    help="Only the last N of these lines.",
+)
 @log_option
 @click.pass_obj
 def show(  # noqa: PLR0913 - click passes each option by name
@@ -102,7 +108,8 @@ def show(  # noqa: PLR0913 - click passes each option by name
         print_document({"lines": list(lines)})
         return
     if lines:
-        print_table(("time", "agent", "action", "key", "category", "bytes>", "by"), [_row(line) for line in lines])
+        heads = ("time", "agent", "action", "key", "category", "bytes>", "by")
+        print_table(heads, [_row(line) for line in lines], shorten=("by",))
     print_note(counted(len(lines), "line"))
 
 
@@ -175,6 +182,8 @@ def _document(log: ReadLog, proofs: dict[str, Proof], problems: dict[str, list[s
                 "unfounded": names(proof.unfounded),
                 "neverSaved": names(proof.never),
                 "takenBack": names(proof.taken_back),
+                "lost": names(proof.lost),
+                "beforeImport": names(proof.earlier),
                 "problems": problems[name],
             }
             for name, proof in proofs.items()
@@ -183,7 +192,7 @@ def _document(log: ReadLog, proofs: dict[str, Proof], problems: dict[str, list[s
         "unlinked": names(log.order.unlinked()),
         "displaced": names(log.order.displaced()),
         "sealed": names(log.sealed),
-        "torn": None if log.torn is None else log.name(log.torn),
+        "torn": log.torn_at,
         "outsideAgents": log.outside,
     }
 
@@ -194,6 +203,9 @@ def _tell(log: ReadLog, name: str, proof: Proof, problems: list[str], *, whole: 
     said = list(problems)
     said += [f"{log.name(place)} never became a change: a crash, or a run that goes on" for place in proof.never]
     said += [f"{log.name(place)} never became a change: it was taken back" for place in proof.taken_back]
+    if proof.earlier:
+        changes, first = counted(len(proof.earlier), "change"), log.name(proof.earlier[0])
+        said.append(f"{changes}, from {first} on, of a memory that was here before the agent was imported")
     for sentence in said[:_MOST_SENTENCES]:
         print_text(f"  {sentence}")
     if len(said) > _MOST_SENTENCES:
@@ -205,5 +217,5 @@ def _tell(log: ReadLog, name: str, proof: Proof, problems: list[str], *, whole: 
 def _tell_rest(log: ReadLog) -> None:
     for place in log.sealed:
         print_text(f"{log.name(place)} holds what a crash left of a line")
-    if log.torn is not None:
-        print_text(f"{log.name(log.torn)} is torn: a crash, or a line being written")
+    if log.torn_at is not None:
+        print_text(f"{log.torn_at} is torn: a crash, or a line being written")

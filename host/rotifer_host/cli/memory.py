@@ -151,12 +151,15 @@ def check(session: Session, agent: str, *, older: tuple[Path, ...]) -> int:
                 "expired": found.expired,
                 "changes": len(found.proof.changes),
                 "neverSaved": len(found.proof.never) + len(found.proof.taken_back),
+                "torn": found.torn,
                 "problems": found.problems,
             }
         )
     else:
         for problem in found.problems:
             print_text(problem)
+        if found.torn is not None:
+            print_text(f"{found.torn} is torn: a crash, or a line being written")
         state = "broken" if found.problems else "sound"
         entries, made = counted(found.entries, "entry", "entries"), counted(len(found.proof.changes), "change")
         print_text(f"{agent} is {state}: {entries}, {made} on record")

@@ -12,6 +12,7 @@ are big-endian, so that LMDB's byte order is their order.
 | expiry  | `x`, kind (1), second + 2^63 (8), entry id (32)       | nothing                        |
 | documents | `d`, host module, NUL, name                         | format version (1), the bytes  |
 | meta    | `m` and `format`, `agent`, `totals` or `chain`        | version, agent id, counters, last audit line |
+|         | `m` and `begun`, where there was an audit log         | hash of the line it ended with |
 
 A rewrite thus changes an entry's row and its row of recency, and as a rule no other.
 
@@ -36,6 +37,7 @@ from rotifer_host.store.protocol import Chain, DocumentName, Index, Tally, Total
 
 __all__ = [
     "AGENT_KEY",
+    "BEGUN_KEY",
     "CHAIN_KEY",
     "CUT_KEY_BYTES",
     "DOCUMENTS",
@@ -78,6 +80,7 @@ DOCUMENTS: Final = b"d"
 _FORMAT: Final = bytes([contract.FORMAT_VERSION])
 FORMAT_KEY: Final = b"mformat"
 AGENT_KEY: Final = b"magent"
+BEGUN_KEY: Final = b"mbegun"
 TOTALS_KEY: Final = b"mtotals"
 CHAIN_KEY: Final = b"mchain"
 FOLLOWS_KEY: Final = b"mfollows"

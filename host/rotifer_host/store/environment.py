@@ -14,7 +14,7 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -29,7 +29,7 @@ from rotifer_host.lock import FileLock, Wait
 from rotifer_host.memory.entry import Record
 from rotifer_host.memory.quota import entry_limit
 from rotifer_host.store import codec
-from rotifer_host.store.pages import DAMAGED_HELP, check_pages, read_metas
+from rotifer_host.store.pages import DAMAGED_HELP, check_pages, read_metas, shown
 from rotifer_host.store.protocol import Chain, Totals
 from rotifer_host.store.seal import is_sealed, seal, was_sealed
 from rotifer_host.store.version import map_version_page, version_cell
@@ -72,11 +72,11 @@ def mapped(path: Path, doing: str) -> Iterator[None]:
 
 def failure(path: Path, doing: str, error: Exception) -> StoreError:
     """Return what `mapped` raises for what LMDB or the operating system raised."""
-    reason = str(error).replace(os.fspath(path), path.name)  # a guest need not see where the project lies
+    reason = str(error).replace(os.fspath(path), shown(path))
     if isinstance(error, OSError) and error.strerror:
         where = path if error.filename is None else Path(os.fsdecode(error.filename))
         reason = error.strerror if where == path else f"{where.name}: {error.strerror}"
-    return StoreError(f"cannot {doing} {path.name}: {reason}")
+    return StoreError(f"cannot {doing} {shown(path)}: {reason}")
 
 
 class Committed(msgspec.Struct):
@@ -105,17 +105,28 @@ class Committed(msgspec.Struct):
 class Environment:
     """An open memory file with its writers' lock."""
 
-    def __init__(self, path: Path, agent_id: str, quota: int, *, created: bool, distrusted: bool) -> None:
+    def __init__(  # noqa: PLR0913 - keywords: what is known of the file
+        self,
+        path: Path,
+        agent_id: str,
+        quota: int,
+        *,
+        created: bool,
+        distrusted: bool,
+        last_line: Callable[[], bytes],
+    ) -> None:
         self.path = path
         self.agent_id = agent_id
         self.users = 0
         self.lock = FileLock(path.with_name(f"{path.name}.lock"))
         self.committed = Committed(-1)
+        self.begun_below = b""
+        """Hash of the last line of the audit log when the file was made; empty where none was known."""
         self._sound = not distrusted and is_sealed(path, self.lock.path)
         if not self._sound:
             metas = read_metas(path)  # LMDB maps what these say, whatever it is
             if not metas and not created and was_sealed(path, self.lock.path):
-                raise StoreError(f"{path.name} is empty, and was not when it was closed", help=DAMAGED_HELP)
+                raise StoreError(f"{shown(path)} is empty, and was not when it was closed", help=DAMAGED_HELP)
         cell = map_version_page(path)
         self._map_size = map_size(quota)
         self.env: lmdb.Environment | None = self._open()
@@ -125,7 +136,7 @@ class Environment:
             if _is_empty(self.env):
                 with self.lock.held(Wait()):
                     sync_folder(path.parent)  # before the file counts as made: else nobody would try again
-                    self._initialise(self.env)
+                    self._initialise(self.env, last_line)
             self._check(self.env)
             self.version = version_cell(cell, self.env)
             self.newest = None if self.version is None else self.version.cast("Q")
@@ -174,23 +185,26 @@ class Environment:
             with self.env.begin() as txn:
                 self._sound = check_pages(self.path, txn.id())
 
-    def _initialise(self, env: lmdb.Environment) -> None:
+    def _initialise(self, env: lmdb.Environment, last_line: Callable[[], bytes]) -> None:
         with env.begin(write=True) as txn:
             if txn.get(codec.FORMAT_KEY) is None:  # else another process was faster
                 txn.put(codec.FORMAT_KEY, _FORMAT)
                 txn.put(codec.AGENT_KEY, self.agent_id.encode())
                 txn.put(codec.TOTALS_KEY, codec.encode_totals(Totals()))
                 txn.put(codec.CHAIN_KEY, codec.encode_chain(Chain()))
+                if above := last_line():
+                    txn.put(codec.BEGUN_KEY, above)
 
     def _check(self, env: lmdb.Environment) -> None:
         with env.begin() as txn:
             version, owner = txn.get(codec.FORMAT_KEY), txn.get(codec.AGENT_KEY)
+            self.begun_below = bytes(txn.get(codec.BEGUN_KEY, b""))
         if version != _FORMAT:
-            shown = "no format" if version is None else f"format {ascii(version)[2:-1]}"
-            message = f"{self.path.name} has {shown} of memory, this version reads {contract.FORMAT_VERSION}"
+            found = "no format" if version is None else f"format {ascii(version)[2:-1]}"
+            message = f"{shown(self.path)} has {found} of memory, this version reads {contract.FORMAT_VERSION}"
             raise StoreError(message)
         if owner != self.agent_id.encode():
-            message = f"{self.path.name} is the memory of another agent"
+            message = f"{shown(self.path)} is the memory of another agent"
             raise StoreError(message)
 
 
@@ -203,7 +217,9 @@ class _Registry:
         self._unclosable: list[lmdb.Environment] = []
         os.register_at_fork(after_in_child=self._after_fork)
 
-    def acquire(self, path: Path, agent_id: str, quota: int, *, distrusted: bool) -> Environment:
+    def acquire(
+        self, path: Path, agent_id: str, quota: int, *, distrusted: bool, last_line: Callable[[], bytes]
+    ) -> Environment:
         """Open the file, made when it is missing, or share what is open; raises `StoreError` or `LockTimeoutError`."""
         with self._lock, mapped(path, "open"):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -214,14 +230,16 @@ class _Registry:
             finally:
                 os.close(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise StoreError(f"cannot open {path.name}: it is no file")
+                raise StoreError(f"cannot open {shown(path)}: it is no file")
             identity = (status.st_dev, status.st_ino)
             environment = self._open.get(identity)
             if environment is None or environment.env is None:  # None where it could not be reopened
-                environment = Environment(path.resolve(), agent_id, quota, created=created, distrusted=distrusted)
+                environment = Environment(
+                    path.resolve(), agent_id, quota, created=created, distrusted=distrusted, last_line=last_line
+                )
                 self._open[identity] = environment
             elif environment.agent_id != agent_id:
-                message = f"{path.name} is the memory of another agent"
+                message = f"{shown(path)} is the memory of another agent"
                 raise StoreError(message)
             elif distrusted:
                 environment.distrust()

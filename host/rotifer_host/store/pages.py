@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from rotifer_host.errors import StoreError
 
-__all__ = ["DAMAGED_HELP", "Meta", "check_pages", "read_metas"]
+__all__ = ["DAMAGED_HELP", "Meta", "check_pages", "read_metas", "shown"]
 
 DAMAGED_HELP: Final = "put a copy of it back, or move it away to begin with an empty memory"
 
@@ -43,6 +43,12 @@ _DEEPEST: Final = 32
 _LONGEST_KEY: Final = 511
 _FEWEST_IN_BRANCH: Final = 2
 _ATTEMPTS: Final = 100
+
+
+def shown(path: Path) -> str:
+    """Return a memory's path from its project on: a guest reads errors, and need not see where the project lies."""
+    folder = path.parts[-3:-1]
+    return "/".join((*folder, path.name)) if folder == (".rotifer", "memory") else path.name
 
 
 class _DamageError(Exception):
@@ -267,4 +273,4 @@ def _damaged(what: str) -> NoReturn:
 
 
 def _refusal(path: Path, damage: _DamageError) -> StoreError:
-    return StoreError(f"cannot open {path.name}: it is damaged: {damage}", help=DAMAGED_HELP)
+    return StoreError(f"cannot open {shown(path)}: it is damaged: {damage}", help=DAMAGED_HELP)

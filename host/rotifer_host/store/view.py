@@ -18,6 +18,7 @@ from rotifer_host.memory.entry import Category, DataPolicy, Record
 from rotifer_host.pace import paced, unhurried
 from rotifer_host.store import codec
 from rotifer_host.store.environment import Committed, Environment
+from rotifer_host.store.pages import shown
 from rotifer_host.store.protocol import Chain, DocumentName, Expiry, Index, Totals
 
 __all__ = ["NEVER", "LmdbSnapshot", "View"]
@@ -195,7 +196,7 @@ class View:
             raise self._failure(error) from error
 
     def _failure(self, error: Exception) -> StoreError:
-        return StoreError(f"memory file {self._environment.path.name}: {error}")
+        return StoreError(f"memory file {shown(self._environment.path)}: {error}")
 
 
 class LmdbSnapshot(View):

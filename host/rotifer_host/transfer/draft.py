@@ -7,7 +7,7 @@ yet: whoever finds the mark and no record may remove both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -43,7 +43,16 @@ class Draft:
     At the end of the block nothing is left of it but what `place` has put in place.
     """
 
-    def __init__(self, path: Path, *, agent_id: str, agent_name: str, quota: int, now_ms: int) -> None:
+    def __init__(  # noqa: PLR0913 - keywords: whose memory, and what is known when it is made
+        self,
+        path: Path,
+        *,
+        agent_id: str,
+        agent_name: str,
+        quota: int,
+        now_ms: int,
+        last_line: Callable[[], bytes],
+    ) -> None:
         self._path = path
         self._agent_id = agent_id
         self._agent_name = agent_name
@@ -51,6 +60,7 @@ class Draft:
         self._file = path.with_name(f"{path.name}{_DRAFT}")
         self._mark = path.with_name(f"{path.name}{_MARK}")
         self._quota = quota
+        self._last_line = last_line
         self._store: Store = self._open()
         self._change: Change | None = None
         self._batch = [0, 0]
@@ -112,7 +122,7 @@ class Draft:
             _remove(self._file)
 
     def _open(self) -> Store:
-        return open_store(self._file, agent_id=self._agent_id, quota=self._quota)
+        return open_store(self._file, agent_id=self._agent_id, quota=self._quota, last_line=self._last_line)
 
     def _begun(self) -> Change:
         if self._change is None:

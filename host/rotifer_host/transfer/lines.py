@@ -20,6 +20,7 @@ from rotifer_host import contract
 from rotifer_host.errors import InvalidInputError, TransferError
 from rotifer_host.memory.entry import AccessPolicy, Category, Record, RetentionPolicy, entry_id, make_record
 from rotifer_host.memory.fields import checked_key, decoded_value, retention_policy_of
+from rotifer_host.text import counted
 
 __all__ = ["EntryLine", "GeneLine", "Head", "LineReader", "LineWriter", "entry_line"]
 
@@ -212,7 +213,9 @@ class LineReader:
             self._check_end(line)
             return None
         if not line:
-            raise self._refusal(f"is cut off: it ends after {self.tally.entries} entries, without its last line")
+            raise self._refusal(
+                f"is cut off: it ends after {counted(self.tally.entries, 'entry', 'entries')}, without its last line"
+            )
         try:
             entry = _entry(line)
         except _MALFORMED as error:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 import msgspec
 
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Imported", "receive"]
 
+_NAME_HELP: Final = "--name gives it another name"
+_QUOTA_HELP: Final = "--memory-quota gives it another quota"
+_POLICY_HELP: Final = "--data-policy gives it another data policy"
+
 
 class Imported(NamedTuple):
     """What was taken in."""
@@ -47,6 +51,11 @@ class Imported(NamedTuple):
     """Those of its genome that this project does not have."""
     changed_genes: tuple[str, ...]
     """Those that have another v2 id here: what only the old one may use is out of their reach."""
+
+
+class _Conflict(NamedTuple):
+    what: str
+    way_out: str | None
 
 
 def receive(  # noqa: PLR0913 - keywords: where to, what, and what to change of it
@@ -74,18 +83,22 @@ def receive(  # noqa: PLR0913 - keywords: where to, what, and what to change of 
         held.enter_context(FileLock(folder.state_dir / "import.lock").held(Wait()))
         remove_leftovers(memory.parent, agents_dir)
         draft = held.enter_context(
-            Draft(memory, agent_id=record.id, agent_name=record.name, quota=record.memoryQuota, now_ms=clock.now_ms())
+            Draft(
+                memory,
+                agent_id=record.id,
+                agent_name=record.name,
+                quota=record.memoryQuota,
+                now_ms=clock.now_ms(),
+                last_line=folder.audit.last_hash,
+            )
         )
         against = _take(reader, record, draft)
         held.enter_context(folder.agents_lock.held(Wait()))
         against = [*_conflicts(folder, record, memory), *against]
         if against:
-            message = f"cannot import the agent {quoted(record.name)}: {'; '.join(against)}"
-            raise AgentError(
-                message,
-                code="IMPORT_CONFLICT",
-                help="--name, --memory-quota and --data-policy choose others than those in the file",
-            )
+            message = f"cannot import the agent {quoted(record.name)}: {'; '.join(each.what for each in against)}"
+            helps = dict.fromkeys(each.way_out for each in against)
+            raise AgentError(message, code="IMPORT_CONFLICT", help="; ".join(filter(None, helps)))
         with _announced(folder, record, draft, clock), draft.placed():
             _write(agents_dir, record)
     missing, changed = _genes(folder, head.genes)
@@ -121,7 +134,7 @@ def _record(
         raise UsageError(error.message) from error
 
 
-def _take(reader: LineReader, record: AgentRecord, draft: Draft) -> list[str]:
+def _take(reader: LineReader, record: AgentRecord, draft: Draft) -> list[_Conflict]:
     """Put all entries into the draft; return what of them does not fit the agent's quota and policy."""
     refused: dict[str, tuple[str, int]] = {}
     last = used = entries = 0
@@ -139,13 +152,19 @@ def _take(reader: LineReader, record: AgentRecord, draft: Draft) -> list[str]:
         if fits and not draft.add(identity, entry):  # what does not fit is read on for its faults alone
             raise reader.broken(f"there are two entries with the key {quoted(entry.key)}")
     against = [
-        f"{reason}: {quoted(first)}" + (f" and {counted(count - 1, 'more entry', 'more entries')}" if count > 1 else "")
+        _Conflict(
+            f"{reason}: {quoted(first)}"
+            + (f" and {counted(count - 1, 'more entry', 'more entries')}" if count > 1 else ""),
+            _POLICY_HELP,
+        )
         for reason, (first, count) in refused.items()
     ]
     if used > record.memoryQuota:
-        against.append(f"its entries come to {used} bytes, its quota is {record.memoryQuota} bytes")
+        what = f"its entries come to {used} bytes, its quota is {record.memoryQuota} bytes"
+        against.append(_Conflict(what, _QUOTA_HELP))
     if entries > limit:
-        against.append(f"it has {entries} entries, with its quota at most {limit} are allowed")
+        what = f"it has {counted(entries, 'entry', 'entries')}, with its quota at most {limit} are allowed"
+        against.append(_Conflict(what, _QUOTA_HELP))
     return against
 
 
@@ -162,20 +181,26 @@ def _refusals(entry: Record, policy: DataPolicy) -> Iterator[str]:
             yield refusal.message
 
 
-def _conflicts(folder: ProjectFolder, record: AgentRecord, memory: Path) -> list[str]:
+def _conflicts(folder: ProjectFolder, record: AgentRecord, memory: Path) -> list[_Conflict]:
     against = []
     others = list_agents(folder.agents_dir)
     try:
         check_name(record.name, "agent")
     except UsageError as error:
-        against.append(error.message)
+        against.append(_Conflict(error.message, _NAME_HELP))
     for other in others:
         if other.name == record.name:
-            against.append(f"there is an agent named {quoted(record.name)} already")
+            way_out = None if other.id == record.id else _NAME_HELP
+            against.append(_Conflict(f"there is an agent named {quoted(record.name)} already", way_out))
         if other.id == record.id:
-            against.append(f"its id {record.id} is that of the agent {quoted(other.name)}")
+            help_text = (
+                f"an agent is in a project once; to take in this one, move away {folder.agents_dir / other.id}.json "
+                f"and all of {memory}*, which are {quoted(other.name)} and what it remembers"
+            )
+            against.append(_Conflict(f"its id {record.id} is that of the agent {quoted(other.name)}", help_text))
     if memory.exists() and all(other.id != record.id for other in others):
-        against.append(f"there is a memory of its id without an agent: {memory}")
+        help_text = f"look whose it was, and move all of {memory}* away"
+        against.append(_Conflict(f"there is a memory of its id without an agent: {memory}", help_text))
     return against
 
 

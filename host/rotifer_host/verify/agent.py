@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,11 +12,12 @@ from rotifer_host.lock import Wait
 from rotifer_host.memory.entry import Caller, Record
 from rotifer_host.memory.request import QueryRequest, ReadRequest
 from rotifer_host.memory.retention import is_expired
-from rotifer_host.store import open_store
 from rotifer_host.store.check import problems
 from rotifer_host.store.protocol import Chain, DocumentName, Snapshot
-from rotifer_host.verify.chain import Proof, prove
+from rotifer_host.text import counted
+from rotifer_host.verify.chain import END, Proof, prove
 from rotifer_host.verify.log import ReadLog, read_log
+from rotifer_host.verify.order import Place
 from rotifer_host.verify.replay import replay, replay_documents
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from rotifer_host.memory import AgentMemory, DataPolicy
     from rotifer_host.store import Store
 
-__all__ = ["AgentCheck", "MemoryFile", "check_agent", "verify_log"]
+__all__ = ["AgentCheck", "MemoryFile", "check_agent", "check_without_memory", "verify_log"]
 
 
 class AgentCheck(NamedTuple):
@@ -39,6 +40,8 @@ class AgentCheck(NamedTuple):
     problems: list[str]
     """Sentences."""
     proof: Proof
+    torn: str | None
+    """Where the log ends with what a crash, or a write going on, has left of a line."""
 
 
 class MemoryFile(NamedTuple):
@@ -46,13 +49,14 @@ class MemoryFile(NamedTuple):
 
     agent_id: str
     path: Path
-    quota: int
+    open: Callable[[], Store]
 
 
 class _State(NamedTuple):
     chain: Chain
     records: list[tuple[bytes, Record]]
     documents: list[tuple[DocumentName, int]]
+    begun_below: bytes
 
 
 def check_agent(  # noqa: PLR0913 - keywords: a memory, its log, and who reads it when
@@ -75,7 +79,7 @@ def check_agent(  # noqa: PLR0913 - keywords: a memory, its log, and who reads i
     still = store.begin(Wait())  # no change from here on: nothing is removed when it is asked for
     try:
         with store.snapshot() as snapshot:
-            state = _state(snapshot)
+            state = _state(snapshot, store.begun_below)
             found = problems(snapshot, agent_id)
         now_s = clock.now_ms() // 1000
         live: list[Record] = []
@@ -88,7 +92,15 @@ def check_agent(  # noqa: PLR0913 - keywords: a memory, its log, and who reads i
     finally:
         still.abort()
     proof = _prove(log, agent_id, state)
-    return AgentCheck(len(live), used, len(gone), found + proof.problems(log.name) + log.problems(), proof)
+    found += proof.problems(log.name) + log.problems()
+    return AgentCheck(len(live), used, len(gone), found, proof, log.torn_at)
+
+
+def check_without_memory(agent_id: str, logs: Sequence[Path]) -> AgentCheck:
+    """Check an agent that has no memory file: there must be no changes on record. Raises `AuditError`."""
+    log = read_log(logs)
+    proof = _prove(log, agent_id, None)
+    return AgentCheck(0, 0, 0, proof.problems(log.name) + log.problems(), proof, log.torn_at)
 
 
 def verify_log(logs: Sequence[Path], memories: Iterable[MemoryFile]) -> tuple[ReadLog, dict[str, Proof]]:
@@ -105,25 +117,20 @@ def verify_log(logs: Sequence[Path], memories: Iterable[MemoryFile]) -> tuple[Re
 def _read(memory: MemoryFile) -> _State | None:
     if not memory.path.exists():
         return None
-    with (
-        open_store(memory.path, agent_id=memory.agent_id, quota=memory.quota) as store,
-        store.snapshot() as snapshot,
-    ):
-        return _state(snapshot)
+    with memory.open() as store, store.snapshot() as snapshot:
+        return _state(snapshot, store.begun_below)
 
 
-def _state(snapshot: Snapshot) -> _State:
-    return _State(snapshot.chain(), list(snapshot.records()), list(snapshot.documents()))
+def _state(snapshot: Snapshot, begun_below: bytes) -> _State:
+    return _State(snapshot.chain(), list(snapshot.records()), list(snapshot.documents()), begun_below)
 
 
 def _prove(log: ReadLog, agent_id: str, state: _State | None) -> Proof:
     lines = log.by_agent.get(agent_id, ())
     if state is None:
-        proof = prove(lines, Chain())
-        if proof.never:
-            proof.contradictions.append("there are changes on record, but there is no memory")
-        return proof
-    proof = prove(lines, state.chain)
+        return prove(lines, Chain(), END)
+    begun_below = log.order.hashes.get(state.begun_below.hex(), Place(0, 0))  # nothing of a log that is not there
+    proof = prove(lines, state.chain, begun_below)
     if state.chain.seen and state.chain.seen.hex() not in log.order.hashes:
         proof.contradictions.append("the log ends before a line that the memory saw in it, or that line was changed")
     whole = not (proof.missing or proof.changed)
@@ -138,7 +145,7 @@ def _expired_seen(memory: AgentMemory, used: int, gone: Sequence[Record]) -> lis
     keys = {record.key for record in gone}
     found = [f"the expired entry {entry.key!a} is listed" for entry in listing.entries if entry.key in keys]
     if listing.used != used:
-        found.append(f"{listing.used} bytes are counted as used, a recount gives {used}")
+        found.append(f"{counted(listing.used, 'byte')} counted as used, a recount gives {used}")
     for record in gone:
         creator = Caller(record.created_by, record.domain)
         if memory.read(creator, ReadRequest(record.key)) != b"null":

@@ -18,10 +18,12 @@ from rotifer_host.verify.order import Place
 if TYPE_CHECKING:
     from rotifer_host.store.protocol import Chain
 
-__all__ = ["Gap", "Proof", "prove"]
+__all__ = ["END", "Gap", "Proof", "prove"]
 
 _ABORT: Final = "memory.abort"
-_END: Final = Place(1 << 62, 0)
+_BEGIN: Final = Place(0, 0)
+END: Final = Place(1 << 62, 0)
+"""Below all places."""
 
 
 class Gap(NamedTuple):
@@ -43,6 +45,10 @@ class Proof:
     """Changes that could not be saved, as a `memory.abort` says."""
     never: list[Place] = field(default_factory=list)
     """Changes that never came to be, without a word: a crash, or a run that is still going on."""
+    lost: list[Place] = field(default_factory=list)
+    """Changes of a memory that was there before this one was made, and is gone."""
+    earlier: list[Place] = field(default_factory=list)
+    """The same where the agent was imported since: then it was to begin anew."""
     missing: list[Gap] = field(default_factory=list)
     changed: list[Place] = field(default_factory=list)
     """Lines that are not what the lines after them, or the memory, go on from."""
@@ -61,14 +67,22 @@ class Proof:
             else f"changes {gap.first} to {gap.last} are missing"
             for gap in self.missing
         ]
+        if self.lost:
+            first, last = (name(place) for place in (self.lost[0], self.lost[-1]))
+            which = f"{first} is" if len(self.lost) == 1 else f"{len(self.lost)} changes, {first} to {last}, are"
+            found.append(f"the memory that was here is lost: {which} in none that is here now")
         found += [f"{name(place)} was changed, or another one is missing that stood for it" for place in self.changed]
         found += [f"{name(place)} is out of order: it was not written there" for place in self.reordered]
         found += [f"{name(place)} goes on from a line that is not there" for place in self.unfounded]
         return found + self.contradictions
 
 
-def prove(lines: Sequence[OwnLine], chain: Chain) -> Proof:
-    """Follow the chain through an agent's lines, in the order they stand in."""
+def prove(lines: Sequence[OwnLine], chain: Chain, begun_below: Place = _BEGIN) -> Proof:
+    """Follow the chain through an agent's lines, in the order they stand in.
+
+    `begun_below` is the last place there was when the memory was made, `END` where there is none. A memory is made
+    before the first line of a change of it is written, so a crash explains none up to there.
+    """
     proof = Proof(lines=len(lines))
     by_hash: dict[str | None, list[OwnLine]] = {}  # refusals, and what is tried again at once, may be alike
     by_number: dict[int, list[OwnLine]] = {}
@@ -83,7 +97,7 @@ def prove(lines: Sequence[OwnLine], chain: Chain) -> Proof:
     for line in lines:
         is_change = line.place in on_chain
         if line.seq is not None and not is_change:
-            _judge_unsaved(proof, line, saved_at, taken_back)
+            _judge_unsaved(proof, line, saved_at, taken_back, begun_below)
         if line.prev is None:
             continue
         before = by_hash.get(line.prev)
@@ -99,7 +113,7 @@ def _walk_back(
 ) -> None:
     """Collect the changes; where the way is broken, go on from the line that claims to be the next."""
     wanted: str | None = chain.head.hex()
-    end = _END
+    end = END
     missing: list[int] = []
     for number in range(chain.length, 0, -1):
         line = _last_before(end, [line for line in by_hash.get(wanted, ()) if line.seq == number])
@@ -124,14 +138,30 @@ def _walk_back(
             proof.missing.append(Gap(number, number))
 
 
-def _judge_unsaved(proof: Proof, line: OwnLine, saved_at: dict[int | None, Place], taken_back: set[str | None]) -> None:
+def _judge_unsaved(
+    proof: Proof,
+    line: OwnLine,
+    saved_at: dict[int | None, Place],
+    taken_back: set[str | None],
+    begun_below: Place,
+) -> None:
     saved = saved_at.get(line.seq)
     if saved is not None and saved < line.place:
         proof.reordered.append(line.place)  # nobody goes on from where the memory no longer stands
     elif line.hash in taken_back:
         proof.taken_back.append(line.place)
-    else:
+    elif line.place > begun_below:
         proof.never.append(line.place)
+    elif not (proof.changes and _is_imported(proof.changes[0])):
+        proof.lost.append(line.place)
+    elif _is_imported(line):
+        proof.never.append(line.place)  # an import that was killed, before the one that was not
+    else:
+        proof.earlier.append(line.place)
+
+
+def _is_imported(line: OwnLine) -> bool:
+    return line.created_by is not None
 
 
 def _last_before(end: Place, lines: Sequence[OwnLine]) -> OwnLine | None:

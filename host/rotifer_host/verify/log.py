@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from rotifer_host.audit import line_hash, scan
+from rotifer_host.audit import is_begin, is_line, line_hash, scan
 from rotifer_host.verify.order import Order, Place
 
 __all__ = ["SEAL", "OwnLine", "ReadLog", "read_log"]
@@ -50,7 +50,7 @@ class ReadLog:
     sealed: list[Place] = field(default_factory=list)
     """Lines that hold what a crash left of a line."""
     torn: Place | None = None
-    """A last line without a line end that is no JSON: a crash, or a write going on."""
+    """A last line without a line end that is the begin of one: a crash, or a write going on."""
     broken: list[Place] = field(default_factory=list)
     """Lines that are no JSON object of this format; no host writes such."""
     order: Order = field(default_factory=Order)
@@ -64,6 +64,11 @@ class ReadLog:
         ]
         return found
 
+    @property
+    def torn_at(self) -> str | None:
+        """How a report names the torn last line."""
+        return None if self.torn is None else self.name(self.torn)
+
     def name(self, place: Place) -> str:
         """Return how a report names a place."""
         return f"line {place.number}" if len(self.paths) == 1 else f"line {place.number} of {self.paths[place.file]}"
@@ -75,12 +80,12 @@ def read_log(paths: Sequence[Path]) -> ReadLog:
     for file, path in enumerate(paths):
         for line in scan(path):
             place = Place(file, line.number)
-            if line.document is None and not line.whole:
+            if is_begin(line):
                 log.torn = place
                 continue
             hashed = line_hash(line.text).hexdigest()
             log.order.take(place, hashed, line.document)
-            if line.document is None or line.document.get("v") != 1:
+            if line.document is None or not is_line(line.document):
                 log.broken.append(place)
             else:
                 _take(log, place, hashed, line.document)

@@ -23,8 +23,8 @@ class Order:
     """Takes the lines of a log from its begin to its end."""
 
     def __init__(self) -> None:
-        self.hashes: set[str] = set()
-        """Of all lines, in hex."""
+        self.hashes: dict[str, Place] = {}
+        """Of all lines, in hex, each with the first place it stands at."""
         self._last: str | None = None
         self._linked = False
         self._misplaced: list[tuple[Place, str | None]] = []
@@ -38,7 +38,7 @@ class Order:
             self._misplaced.append((place, above))
         self._linked |= bool(above)
         self._last = line_hash
-        self.hashes.add(line_hash)
+        self.hashes.setdefault(line_hash, place)
 
     def displaced(self) -> list[Place]:
         """Return lines that were written below another line of the log than the one they stand below."""
