@@ -14,10 +14,11 @@ import msgspec
 
 from rotifer_host import contract
 
-__all__ = ["TelemetryLog", "TelemetrySink", "is_enabled"]
+__all__ = ["TelemetryLog", "TelemetrySink", "is_enabled", "is_switch"]
 
 _TRACKING_ALLOWED: Final = ("", "0", "false")
 _SWITCHED_OFF: Final = ("0", "false", "off")
+_SWITCHED_ON: Final = ("", "1", "true", "on")
 
 
 class TelemetrySink(Protocol):

@@ -36,6 +36,7 @@ def test_init_makes_a_project(rotifer: Run, tmp_path: Path) -> None:
         "project": "other",
         "root": str(tmp_path / "other"),
         "template": None,
+        "warnings": [],
     }
 
 
@@ -299,7 +300,7 @@ def test_doctor_looks_at_everything(rotifer: Run, project: Path, tmp_path: Path)
     found = {finding["name"]: finding for finding in inside.document["findings"]}
     assert list(found) == [
         "rotifer", "python", "platform", "wasmtime", "lmdb", "msgspec", "orjson", "cffi", "sandbox", "module cache",
-        "node", "host modules", "telemetry", "project", "genes", "agents", "state",
+        "node", "host modules", "telemetry", "project", "genes", "agents", "memory", "grants", "left over", "state",
     ]  # fmt: skip
     assert found["genes"]["detail"] == "2 ready"
     assert found["project"]["detail"] == str(project)

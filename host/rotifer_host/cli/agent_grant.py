@@ -51,6 +51,8 @@ def read_grant_options(session: Session, granted: Sequence[str]) -> dict[str, di
     grants: dict[str, dict[str, Any]] = {}
     for each in granted:
         name, separator, source = each.partition("=")
+        if separator:
+            _names([name])
         settings = _settings(session, name, source) if separator else {}
         for module in [name] if separator else _names([name]):
             if module in grants:
@@ -75,4 +77,7 @@ def _settings(session: Session, name: str, source: str) -> dict[str, Any]:
 
 
 def _names(given: Sequence[str]) -> list[str]:
-    return [name for part in given for name in part.replace(",", " ").split()]
+    names = [part.replace(",", " ").split() for part in given]
+    if not all(names):
+        raise UsageError("the name of a host module is empty", help="`rotifer doctor` shows the host modules there are")
+    return [name for part in names for name in part]

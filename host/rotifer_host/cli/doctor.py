@@ -95,9 +95,9 @@ def _host_modules() -> str:
 
 
 def _surroundings(session: Session) -> Iterator[Finding]:
-    from rotifer_host.telemetry import is_enabled  # noqa: PLC0415 - loads msgspec
+    from rotifer_host.cli import doctor_project as looks  # noqa: PLC0415 - loads LMDB
 
-    yield Finding("telemetry", ok=True, detail="on, local files only" if is_enabled(os.environ) else "off")
+    yield _tried("telemetry", looks.telemetry)
     try:
         project = session.project()
     except ProjectError as error:
@@ -106,6 +106,9 @@ def _surroundings(session: Session) -> Iterator[Finding]:
     yield Finding("project", ok=True, detail=str(project.root))
     yield _tried("genes", lambda: _genes(project))
     yield _tried("agents", lambda: f"{len(project.agents())}")
+    yield _tried("memory", lambda: looks.memories(project))
+    yield _tried("grants", lambda: looks.grants(project))
+    yield _tried("left over", lambda: looks.leftovers(project))
     yield _tried("state", lambda: _state(project.root / ".rotifer"))
 
 

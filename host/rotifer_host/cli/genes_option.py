@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import click
 
 from rotifer_host.cli.common import Command
+from rotifer_host.errors import UsageError
+from rotifer_host.text import quoted
 
 __all__ = ["GenesCommand", "gene_names"]
 
@@ -16,7 +19,15 @@ class GenesCommand(Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, with the option repeated for each of its arguments."""
-        return super().parse_args(ctx, _repeat_option("--genes", args))
+        spread = _repeat_option("--genes", args)
+        try:
+            return super().parse_args(ctx, list(spread))  # which click empties
+        except click.MissingParameter as error:
+            if error.param is None or error.param.name != "name" or "--genes" not in args:
+                raise
+            taken = " ".join(quoted(value) for option, value in pairwise(spread) if option == "--genes")
+            message = f"Missing argument 'NAME': --genes took all that follows it: {taken}"
+            raise click.UsageError(message, ctx) from error
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the order that works: a NAME after --genes would be taken for a gene."""
@@ -25,8 +36,11 @@ class GenesCommand(Command):
 
 
 def gene_names(genes: Sequence[str]) -> list[str]:
-    """Return the names in what the option was given."""
-    return [gene for part in genes for gene in part.replace(",", " ").split()]
+    """Return the names in what the option was given. Raises `UsageError` where one is empty."""
+    names = [part.replace(",", " ").split() for part in genes]
+    if not all(names):
+        raise UsageError("--genes was given an empty name", help="`rotifer list` shows the genes of this project")
+    return [name for part in names for name in part]
 
 
 def _repeat_option(option: str, args: Sequence[str]) -> list[str]:
