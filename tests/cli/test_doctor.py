@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rotifer_host.lock import FileLock, Wait
+from rotifer_host.sandbox import available_call_paths
 from rotifer_host.scratch import ScratchFolder
 
 Run = Callable[..., Any]
@@ -65,3 +66,18 @@ def test_doctor_lets_an_import_that_goes_on_be(rotifer: Run, project: Path) -> N
         (state / "memory" / "12345678-1234-1234-1234-123456789abc.import").touch()
         assert found(rotifer("doctor", "--json", cwd=project))[0] == {}
     assert list(found(rotifer("doctor", "--json", cwd=project))[0]) == ["left over"]
+
+
+@pytest.mark.parametrize("call_path", available_call_paths())
+def test_doctor_names_the_call_path_that_runs_take(
+    rotifer: Run, project: Path, monkeypatch: pytest.MonkeyPatch, call_path: str
+) -> None:
+    """That of `ROTIFER_CALL_PATH`, with which its guest has run; one that is none is wrong."""
+    monkeypatch.setenv("ROTIFER_CALL_PATH", call_path)
+    wrong, fine = found(rotifer("doctor", "--json", cwd=project))
+    assert wrong == {}
+    assert fine["sandbox"] == f"works; host calls take the {call_path} path"
+    monkeypatch.setenv("ROTIFER_CALL_PATH", "bogus")
+    outcome = rotifer("doctor", "--json", cwd=project)
+    assert outcome.status == 1
+    assert found(outcome)[0]["sandbox"].startswith("ROTIFER_CALL_PATH must be one of auto, ")

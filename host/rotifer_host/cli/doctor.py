@@ -132,7 +132,8 @@ def _tried(name: str, look: Callable[[], str]) -> Finding:
 
 def _run_a_guest() -> str:
     """Run a real guest, so that an engine that cannot work here is found out."""
-    from rotifer_host.sandbox import (  # noqa: PLC0415 - `rotifer --help` needs none of it
+    from rotifer_host.api.sandboxes import wanted_path  # noqa: PLC0415 - `rotifer --help` needs none of it
+    from rotifer_host.sandbox import (  # noqa: PLC0415
         Deadline,
         HostFunctions,
         HostTime,
@@ -140,7 +141,7 @@ def _run_a_guest() -> str:
         assemble,
     )
 
-    sandbox = Sandbox(HostFunctions(), cache_dir=None)
+    sandbox = Sandbox(HostFunctions(), call_path=wanted_path(None), cache_dir=None)
     result = sandbox.run(
         sandbox.load(assemble(_ECHO), name="echo"),
         b"true",
