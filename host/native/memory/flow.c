@@ -157,16 +157,18 @@ bool identity_of(const Ordinary *self, text_t key, uint8_t *identity) {
     return made;
 }
 
-bool take_members(Ordinary *self, const caller_t *caller, PyObject *members[2]) {
-    const bool known = self->caller == caller->object;
-    members[0] = known ? Py_NewRef(self->known_members[0]) : PyObject_CallFunction(self->members, "sO", "memory.update", caller->object);
-    members[1] = known ? Py_NewRef(self->known_members[1])
-        : members[0] == NULL ? NULL : PyObject_CallFunction(self->members, "sO", "memory.create", caller->object);
-    if (known || members[1] == NULL) return known;
-    Py_XSETREF(self->known_members[0], Py_NewRef(members[0]));
-    Py_XSETREF(self->known_members[1], Py_NewRef(members[1]));
-    Py_XSETREF(self->caller, Py_NewRef(caller->object));
-    return true;
+PyObject *members_of(Ordinary *self, const caller_t *caller, bool creates) {
+    if (self->caller != caller->object) {
+        Py_CLEAR(self->known_members[0]);
+        Py_CLEAR(self->known_members[1]);
+        Py_XSETREF(self->caller, Py_NewRef(caller->object));
+    }
+    if (self->known_members[creates] == NULL) {
+        PyObject *made = PyObject_CallFunction(self->members, "sO", creates ? "memory.create" : "memory.update", caller->object);
+        if (made == NULL || self->caller != caller->object) return made; /* that of another caller, if what was called went on with one */
+        Py_XSETREF(self->known_members[creates], made);
+    }
+    return Py_NewRef(self->known_members[creates]);
 }
 
 /* ---------------------------------------------------------------- rules */

@@ -68,8 +68,8 @@ typedef struct {
 Ordinary *ordinary_of(PyObject *services, caller_t *caller);
 bool now_of(const Ordinary *self, int64_t *now_ms);
 bool identity_of(const Ordinary *self, text_t key, uint8_t *identity);
-/* The members of an update's audit line, and of a creation's, that are the same in all of this caller's; to be dropped in either case. */
-bool take_members(Ordinary *self, const caller_t *caller, PyObject *members[2]);
+/* The members of the audit line of an update, or of a creation, that are the same in all of this caller's. */
+PyObject *members_of(Ordinary *self, const caller_t *caller, bool creates);
 
 bool may(text_t scope, const record_t *record, const caller_t *caller);
 int64_t second_of(int64_t ms);

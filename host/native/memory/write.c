@@ -91,12 +91,12 @@ static PyObject *key_row(text_t key, const uint8_t *identity) {
     return row;
 }
 
-static bool make_rows(const change_t *change, const request_t *request, const caller_t *caller, PyObject *const members[2],
+static bool make_rows(const change_t *change, const request_t *request, const caller_t *caller, PyObject *members,
                       const uint8_t *identity, const record_t *old, record_t *new, rows_t *rows) {
     text_t text;
     spelled_t spelled;
     spell(new, identity, &spelled);
-    bool made = text_of(members[old == NULL], &text) &&
+    bool made = text_of(members, &text) &&
                 (rows->body = render_entry(new, &spelled, request->value, caller->gene_id, &new->reader_at)) != NULL;
     if (made) {
         new->body = (text_t){PyBytes_AS_STRING(rows->body), PyBytes_GET_SIZE(rows->body)};
@@ -197,9 +197,8 @@ static PyObject *write_within(Ordinary *self, const asked_t *asked, const reques
     PyObject *row = NULL;
     uint8_t identity[ID_BYTES];
     record_t stored, new = default_record;
-    PyObject *response = NULL, *members[2] = {NULL, NULL};
-    if (!take_change(operation, &change) || !identity_of(self, request->key, identity) || !take_members(self, caller, members))
-        goto done;
+    PyObject *response = NULL, *members = NULL;
+    if (!take_change(operation, &change) || !identity_of(self, request->key, identity)) goto done;
     rows.key = entry_key(identity);
     const int found = get_row(change.txn, rows.key, &row);
     const record_t *old = found > 0 ? &stored : NULL;
@@ -213,15 +212,16 @@ static PyObject *write_within(Ordinary *self, const asked_t *asked, const reques
     new.category = request->category;
     new.updated_ms = now_ms;
     new.sequence = change.sequence + 1;
-    if (!fits(self, &change, old, &new) || !make_rows(&change, request, caller, members, identity, old, &new, &rows)) goto done;
+    if (!fits(self, &change, old, &new) || (members = members_of(self, caller, old == NULL)) == NULL ||
+        !make_rows(&change, request, caller, members, identity, old, &new, &rows))
+        goto done;
     if (asked->admit(asked->store, PyBytes_GET_SIZE(rows.body), asked->out_cap) && announce(&change, rows.line) &&
         apply(&change, &rows, old, &new))
         response = Py_NewRef(rows.body);
 done:
     Py_XDECREF(row);
     free_rows(&rows);
-    Py_XDECREF(members[0]);
-    Py_XDECREF(members[1]);
+    Py_XDECREF(members);
     if (response == NULL && PyErr_Occurred()) map_error(change.change);
     free_change(&change);
     return response;

@@ -233,13 +233,10 @@ def _settle(setting: RunSetting, *, interrupted: bool) -> RunError | None:
 
 
 def _end(end: Callable[[], None], setting: RunSetting) -> None:
-    """End the run's use of its memory; Ctrl-C and SIGTERM wait for that: amid it they could leave a lock taken."""
-    memory = setting.memory
-    if memory is not None and memory.unsaved:
+    """End the run's use of its memory, if that needs an end; Ctrl-C waits: amid it, it could leave a lock taken."""
+    if setting.memory is not None and setting.memory.unsaved:
         with Interrupts(setting.deadline):
             end()
-    else:
-        end()
 
 
 def _error(error: GuestError | None) -> RunError | None:

@@ -304,7 +304,7 @@ class AgentMemory:
 
     @property
     def unsaved(self) -> bool:
-        """Whether `finish` has anything to save, or `rollback` to take back."""
+        """Whether there is anything for `finish` to save or to tell, or for `rollback` to take back."""
         return self._changes.unsaved
 
     @property

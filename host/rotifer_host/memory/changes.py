@@ -82,8 +82,8 @@ class Changes:
 
     @property
     def unsaved(self) -> bool:
-        """Whether there is anything for `finish` or `rollback` to do below."""
-        return self._held is not None or bool(self._readers.readings) or self._trail.unwitnessed
+        """Whether `finish` and `rollback` have anything to do."""
+        return self._held is not None or self._lost or bool(self._readers.readings) or self._trail.unwitnessed
 
     @property
     def version(self) -> memoryview | None:

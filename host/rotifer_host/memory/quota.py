@@ -5,6 +5,7 @@ memory-api.en.md, "Quota and cleanup".
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rotifer_host import contract
@@ -33,8 +34,10 @@ class Shortage(NamedTuple):
 
 
 _ENOUGH: Final = Shortage(0, 0)
+_REMEMBERED_QUOTAS: Final = 64
 
 
+@lru_cache(_REMEMBERED_QUOTAS)
 def entry_limit(quota: int) -> int:
     """Return how many entries an agent with this quota, in bytes, may hold."""
     return max(contract.MIN_ENTRY_LIMIT, quota // contract.BYTES_PER_ENTRY_OF_QUOTA)

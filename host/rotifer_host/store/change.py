@@ -164,7 +164,8 @@ class LmdbChange(View):
         was_open, self._open = self._open, False
         if was_open:
             try:
-                if self._environment.env is not None:  # else it ended with the file, or is the parent's of this process
+                # without `env` it ended with the file, or is the parent's of this process
+                if not self.saved and self._environment.env is not None:
                     self._txn.abort()
             finally:
                 self._environment.lock.release()
