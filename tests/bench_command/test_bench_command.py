@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.terminal import shown_on
 
 from rotifer_host import Project
 from rotifer_host.bench import STAGES, Report
@@ -196,14 +197,8 @@ def test_progress_is_shown_on_a_terminal_only(project: Project) -> None:
         check=True,
     )
     os.close(theirs)
-    shown = b""
-    try:
-        while part := os.read(ours, 65_536):
-            shown += part
-    except OSError:  # the other end is closed
-        pass
-    finally:
-        os.close(ours)
+    shown = shown_on(ours)
+    os.close(ours)
     assert b"measuring echo" in shown
     assert b"100%" in shown
     assert json.loads(done.stdout)["target"] == "echo"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.terminal import shown_on
 
 from rotifer_host import Limits, Project, Recorder, RunResult
 from rotifer_host.bench import Options, Report, measure
@@ -229,13 +230,7 @@ def test_a_real_terminal(root: Path, terminal: tuple[int, int], width: int) -> N
         command, cwd=root, env=environment | {"TERM": "xterm"}, stdin=theirs, stdout=theirs, timeout=60, check=True
     )
     os.close(theirs)
-    shown = b""
-    try:
-        while part := os.read(ours, 65_536):
-            shown += part
-    except OSError:  # the other end is closed
-        pass
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).splitlines()
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown_on(ours).decode()).splitlines()
     assert max(map(len, lines)) <= width
     assert {"formatter", "code.format", "ready"} <= {word for line in lines for word in line.split()}
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.memory.patience import Passed
 
 from rotifer_host.errors import BudgetExhaustedError, LockTimeoutError, NotFoundError, StorageError
 from rotifer_host.lock import Wait
@@ -16,14 +17,6 @@ from rotifer_host.memory import DataPolicy, delete_request, query_request, read_
 def retention(days: int | None) -> dict[str, Any]:
     """Return a retention policy as it is written on the wire."""
     return {"maxRetentionDays": days, "autoDeleteOnTermination": False, "anonymizationSupported": False}
-
-
-class Passed:
-    """The patience of a run whose deadline has passed."""
-
-    def remaining_s(self) -> float:
-        """Return that nothing is left."""
-        return 0.0
 
 
 @pytest.mark.parametrize(

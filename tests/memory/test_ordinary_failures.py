@@ -14,6 +14,7 @@ from typing import Any, Final, get_args
 
 import pytest
 from tests.memory.differences import compare
+from tests.memory.patience import Passed
 from tests.memory.twins import (
     AGENT,
     BUILT,
@@ -262,13 +263,6 @@ def test_a_store_that_a_collection_of_garbage_closes(twins: Twins, call: Call) -
         assert twin.problems() == []
 
 
-class _NoPatience:
-    """That of a run whose time is up for every lock, and for nothing else."""
-
-    def remaining_s(self) -> float:
-        return 0.0
-
-
 @DURABILITIES
 @pytest.mark.parametrize("which", ["memory", "log"])
 def test_a_lock_that_others_hold(twins: Twins, durability: Durability, which: str) -> None:
@@ -279,7 +273,7 @@ def test_a_lock_that_others_hold(twins: Twins, durability: Durability, which: st
         path = twin.memory_path if which == "memory" else twin.log.path
         locks.append(FileLock(path.with_name(f"{AGENT}.lock") if which == "memory" else path.with_suffix(".lock")))
         locks[-1].acquire(Wait())
-        twin.memory._changes._deadline = _NoPatience()
+        twin.memory._changes._deadline = Passed()
 
     def unlock(_twin: Twin) -> None:
         locks.pop().release()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.memory.patience import Passed
 
 from rotifer_host.errors import BudgetExhaustedError, InvalidInputError
 from rotifer_host.memory import decode_query
@@ -118,10 +119,6 @@ def test_a_long_walk_ends_at_the_deadline(world: Any) -> None:
     for number in range(300):
         world.write(world.gene("a"), f"{number:04}", b"")
     world.memory.finish()
-
-    class Passed:
-        def remaining_s(self) -> float:
-            return 0.0
 
     world.reopen(patience=Passed())
     with pytest.raises(BudgetExhaustedError):

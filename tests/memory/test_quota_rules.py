@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.memory.patience import Passed
 
 from rotifer_host.errors import BudgetExhaustedError, BufferTooSmallError, QuotaExceededError
 from rotifer_host.memory import write_request
@@ -209,10 +210,6 @@ def test_a_run_out_of_time_evicts_nothing(world: Any) -> None:
         world.write(world.gene("a"), f"{number:04}", b"")
     world.memory.finish()
     world.audit.take()
-
-    class Passed:
-        def remaining_s(self) -> float:
-            return 0.0
 
     world.reopen(quota=1300, patience=Passed())
     with pytest.raises(BudgetExhaustedError):
