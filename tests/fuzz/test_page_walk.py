@@ -67,7 +67,6 @@ from rotifer_host.lock import Wait
 from rotifer_host.memory.entry import AccessPolicy, entry_id, make_record
 from rotifer_host.store import open_store
 store = open_store(Path(sys.argv[1]), agent_id="agent", quota=1 << 20)
-print("writing", flush=True)
 number = 0
 while True:
     number += 1
@@ -77,6 +76,8 @@ while True:
         value=b"x" * (number % 7 * 1500), created_by="v2:" + "a" * 64, domain="d", reader="v2:" + "a" * 64,
         created_ms=1, updated_ms=number, access=AccessPolicy("ALL_GENES", "ALL_GENES", "PRIVATE"), retention=None))
     change.commit()
+    if number == 1:
+        print("writing", flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE) as child:
         try:
