@@ -31,8 +31,9 @@ from rotifer_host.sandbox import decode_document, encode_document
 if TYPE_CHECKING:
     from rotifer_host.agent.report import GeneReport
     from rotifer_host.agent.run import Ended, GenomeRun, LoadedGene
+    from rotifer_host.memory import Durability
 
-__all__ = ["compose"]
+__all__ = ["Composed", "compose", "durability_of"]
 
 
 def compose(composition: Composition, genes: Sequence[LoadedGene]) -> tuple[Composed | None, tuple[str, ...]]:
@@ -47,6 +48,13 @@ def compose(composition: Composition, genes: Sequence[LoadedGene]) -> tuple[Comp
     plan = _Plan(by_name)
     composed = Composed(plan.of(composition), by_name)
     return composed, plan.warnings()
+
+
+def durability_of(composed: Composed | None, durability: Durability) -> tuple[Durability, tuple[str, ...]]:
+    """Return the durability with which this can run, and a warning for the report where it is another one."""
+    if durability == "run" and composed is not None and composed.has_par:
+        return "call", ("durability is call: genes of a Par do not share one transaction",)
+    return durability, ()
 
 
 class _Plan:
@@ -82,11 +90,8 @@ class Composed:
     def __init__(self, root: Branch, genes: Mapping[str, LoadedGene]) -> None:
         self._root = root
         self._genes = genes
-
-    @property
-    def has_par(self) -> bool:
+        self.has_par = has_par(root)
         """Whether genes may run at the same time."""
-        return has_par(self._root)
 
     def __call__(self, run: GenomeRun, text: bytes, reports: list[GeneReport]) -> Ended:
         """Run it on compact JSON."""

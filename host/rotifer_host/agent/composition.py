@@ -14,14 +14,13 @@ in `rotifer_host.agent.composed`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from rotifer_host.agent.condition import Condition
 
 __all__ = [
-    "PAR_DURABILITY",
     "Branch",
     "Composition",
     "Cond",
@@ -34,10 +33,6 @@ __all__ = [
     "has_par",
     "written",
 ]
-
-
-PAR_DURABILITY: Final = "durability is call: genes of a Par do not share one transaction"
-"""The warning where durability `run` was asked for and genes may run at the same time."""
 
 
 class _Composition(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag=True, rename="camel"):

@@ -24,6 +24,7 @@ from rotifer_host.memory import Caller
 from rotifer_host.sandbox import Deadline, HostTime, Interrupts, encode_document
 
 if TYPE_CHECKING:
+    from rotifer_host.agent.composed import Composed
     from rotifer_host.clock import Clock
     from rotifer_host.gene import Gene
     from rotifer_host.limits import Limits
@@ -58,8 +59,6 @@ class RunSetting(msgspec.Struct):
     composition: str | None
     refuse: Callable[[LoadedGene, str], AccessDeniedError]
     """Records and returns the refusal of a memory call, named, by a gene that may make none."""
-    side_by_side: bool = False
-    """Whether genes may run at once: no response is given again then, for another gene's reading does not end that."""
     granted: Granted | None = None
     """What host modules may know of the agent; None where none is granted."""
     warnings: tuple[str, ...] = ()
@@ -125,12 +124,13 @@ class GenomeRun:
 
     __slots__ = ("_context", "_host_time", "_logical_ms", "_version", "setting")
 
-    def __init__(self, setting: RunSetting) -> None:
+    def __init__(self, setting: RunSetting, *, side_by_side: bool = False) -> None:
         memory = setting.memory
         self.setting = setting
         self._host_time = HostTime(setting.limits.host_time_ms)
         self._logical_ms = setting.clock.now_ms()
-        self._version = None if memory is None or setting.side_by_side else memory.version
+        # None where genes may run at once: no response is given again, for another gene's reading would not end that
+        self._version = None if memory is None or side_by_side else memory.version
         self._context = {  # what `rotifer.readContext` answers from
             "agent_id": setting.agent_id,
             "timestamp": self._logical_ms,
@@ -176,7 +176,7 @@ def run_genome(
     genes: Sequence[LoadedGene],
     document: Any,  # noqa: ANN401 - any JSON value
     setting: RunSetting,
-    execute: Callable[[GenomeRun, bytes, list[GeneReport]], Ended | None] | None = None,
+    execute: Composed | None = None,
 ) -> RunResult:
     """Run genes one after another, each on the output of the one before, or as `execute` composes them.
 
@@ -188,7 +188,7 @@ def run_genome(
     started = time.perf_counter()
     reports: list[GeneReport] = []
     try:
-        run = GenomeRun(setting)
+        run = GenomeRun(setting, side_by_side=execute is not None and execute.has_par)
         text = encode_document(document)
         ended = run.one_after_another(genes, text, reports) if execute is None else execute(run, text, reports)
     except BaseException:

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rotifer_host import contract
-from rotifer_host.agent.composed import compose
-from rotifer_host.agent.composition import PAR_DURABILITY
+from rotifer_host.agent.composed import compose, durability_of
 from rotifer_host.agent.report import RunError, RunResult, Status
 from rotifer_host.agent.run import LoadedGene, RunSetting, run_genome
 from rotifer_host.agent.turn import turn
@@ -53,9 +52,8 @@ def run_agent(  # noqa: PLR0913 - what a run can be given
         loaded = traced(loaded, report)
         genes, writer = loaded[: len(agent.genome)], loaded[len(agent.genome) :]
         execute, warnings = compose(agent._record.composition, genes)
-        if durability == "run" and execute is not None and execute.has_par:
-            durability = "call"
-            warnings += (PAR_DURABILITY,)
+        durability, warned = durability_of(execute, durability)
+        warnings += warned
         deadline = deadline or Deadline(limits.deadline_ms)
         shown: dict[str, Any] = {"document": document, "limits": limits, "clock": project._clock}
         if agent.exclusive:
@@ -78,7 +76,6 @@ def run_agent(  # noqa: PLR0913 - what a run can be given
             agent_id=agent.id,
             composition=agent.composition,
             refuse=lambda gene, call: project._refusal(gene, call, agent._record, deadline),
-            side_by_side=execute is not None and execute.has_par,
             granted=agent._granted(deadline),
             warnings=warnings,
         )

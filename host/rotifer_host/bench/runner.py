@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from rotifer_host.agent.composed import compose
-from rotifer_host.agent.composition import PAR_DURABILITY
+from rotifer_host.agent.composed import compose, durability_of
 from rotifer_host.agent.grants import granted_modules
 from rotifer_host.agent.memory_calls import memory_functions
 from rotifer_host.agent.run import LoadedGene, RunSetting, load_genes, run_genome
@@ -90,10 +89,8 @@ class Runner:
         self._sandbox = _WatchedSandbox(functions, call_path=call_path)
         self._genes = load_genes(self._sandbox, genes, granted=tuple(record.grants), agent=record.name)
         self._execute, self.warnings = compose(record.composition, self._genes)
-        self.durability = durability
-        if durability == "run" and self._execute is not None and self._execute.has_par:
-            self.durability = "call"
-            self.warnings += (PAR_DURABILITY,)
+        self.durability, warned = durability_of(self._execute, durability)
+        self.warnings += warned
         self._record = record
         self._memory = memory
         self._limits = limits
