@@ -13,8 +13,8 @@ from typing import Final, NoReturn, Protocol
 import msgspec
 
 from rotifer_host import contract
-from rotifer_host.audit.line import Written, decode_line, line_hash, link
-from rotifer_host.audit.reading import document_of, last_hash
+from rotifer_host.audit.line import Written, decode_line, link
+from rotifer_host.audit.reading import document_of, hash_before, hash_of, last_hash, tail
 from rotifer_host.errors import AuditError
 from rotifer_host.files import size_if_at, sync_folder
 from rotifer_host.lock import FileLock, Patience
@@ -23,8 +23,6 @@ __all__ = ["AuditLog", "AuditSink"]
 
 _MAX_TORN_BYTES: Final = contract.MIB
 """More than this without a line end was not written by any host."""
-_TAIL_BYTES: Final = 4 * contract.KIB
-"""Nearly all last lines are shorter."""
 
 
 class AuditSink(Protocol):
@@ -128,7 +126,7 @@ class AuditLog:
         try:
             with self._lock.held(patience):
                 end = os.lseek(file.fd, 0, os.SEEK_END)
-                last = file.last if end == file.end else self._last(file, end)
+                last = file.last if end == file.end else hash_before(file.fd, end, _MAX_TORN_BYTES)
         except OSError as error:
             self._fail(error)
         self._sync(file)
@@ -152,11 +150,11 @@ class AuditLog:
     def _append(self, file: _OpenFile, end: int, lines: Sequence[bytes], after: bytes | None) -> Written:
         last = file.last
         if end != file.end:
-            tail, start = self._tail(file, end)
-            if tail and not tail.endswith(b"\n"):
-                tail = self._seal(file, tail, start, decode_line(lines[0]).ts)
-                end = start + len(tail)
-            last = _hash_of(tail)
+            line, start = tail(file.fd, end, _MAX_TORN_BYTES)
+            if line and not line.endswith(b"\n"):
+                line = self._seal(file, line, start, decode_line(lines[0]).ts)
+                end = start + len(line)
+            last = hash_of(line)
         written = link(lines, after=after, above=last)
         data = b"\n".join([*written.lines, b""])
         count = os.write(file.fd, data)
@@ -167,24 +165,6 @@ class AuditLog:
             raise self._no_room(f"only {count} of {len(data)} bytes fit")
         file.end, file.last = end + count, written.last
         return written
-
-    def _tail(self, file: _OpenFile, end: int) -> tuple[bytes, int]:
-        """Return what stands from the begin of the last line up to `end`, and where that is."""
-        size = _TAIL_BYTES
-        while True:
-            start = max(end - size, 0)
-            tail = os.pread(file.fd, end - start, start)
-            cut = tail.rfind(b"\n", 0, max(len(tail) - 1, 0)) + 1
-            if cut or not start or (size > _MAX_TORN_BYTES and not tail.endswith(b"\n")):
-                return tail[cut:], start + cut
-            size *= 16
-
-    def _last(self, file: _OpenFile, end: int) -> bytes:
-        """Return the hash of the last whole line before `end`; empty when there is none."""
-        tail, start = self._tail(file, end)
-        if tail and not tail.endswith(b"\n"):
-            tail, _ = self._tail(file, start)
-        return _hash_of(tail)
 
     def _current(self) -> tuple[_OpenFile, int]:
         """Return the file that is at the path now, and its size."""
@@ -210,7 +190,9 @@ class AuditLog:
                 "action": "audit.seal",
                 "torn": torn.decode(errors="replace"),
             }
-            (seal,) = link([msgspec.json.encode(line)], after=None, above=self._last(file, start)).lines
+            (seal,) = link(
+                [msgspec.json.encode(line)], after=None, above=hash_before(file.fd, start, _MAX_TORN_BYTES)
+            ).lines
         seal += b"\n"
         # The seal is longer than what it covers and goes over it in place: at no moment are the torn bytes lost.
         with os.fdopen(os.open(self._name, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=0) as over:
@@ -253,7 +235,3 @@ class _OpenFile:
     def __del__(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
-
-
-def _hash_of(line: bytes) -> bytes:
-    return line_hash(line.removesuffix(b"\n")).digest() if line else b""

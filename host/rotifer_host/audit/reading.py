@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -12,11 +13,23 @@ from rotifer_host import contract
 from rotifer_host.audit.line import line_hash
 from rotifer_host.errors import AuditError
 
-__all__ = ["FoundLine", "document_of", "is_begin", "is_line", "last_hash", "read_lines", "scan"]
+__all__ = [
+    "FoundLine",
+    "document_of",
+    "hash_before",
+    "hash_of",
+    "is_begin",
+    "is_line",
+    "last_hash",
+    "read_lines",
+    "scan",
+    "tail",
+]
 
 _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 _BEGIN: Final = b'{"v":%d,' % contract.FORMAT_VERSION
-_TAIL_BYTES: Final = 64 * contract.KIB
+_TAIL_BYTES: Final = 4 * contract.KIB
+"""Nearly all last lines are shorter."""
 
 
 class FoundLine(NamedTuple):
@@ -81,17 +94,37 @@ def last_hash(path: Path) -> bytes:
     """Return the hash of a log's last whole line, empty where there is none or it cannot be read."""
     try:
         with path.open("rb") as file:
-            end, wanted = file.seek(0, 2), _TAIL_BYTES
-            while True:
-                start = file.seek(max(end - wanted, 0))
-                lines = file.read(end - start).split(b"\n")[:-1]
-                if len(lines) > 1 or (lines and not start):
-                    return line_hash(lines[-1]).digest()
-                if not start:
-                    return b""
-                wanted *= 16
+            return hash_before(file.fileno(), os.fstat(file.fileno()).st_size)
     except OSError:
         return b""
+
+
+def hash_before(fd: int, end: int, longest: int | None = None) -> bytes:
+    """Return the hash of the last whole line before `end`; empty when there is none. Raises `OSError`."""
+    text, start = tail(fd, end, longest)
+    if text and not text.endswith(b"\n"):
+        text, _ = tail(fd, start, longest)
+    return hash_of(text)
+
+
+def tail(fd: int, end: int, longest: int | None = None) -> tuple[bytes, int]:
+    """Return what stands from the begin of the last line up to `end`, and where that is.
+
+    Of a line without an end that is longer than `longest` only a part that is, too. Raises `OSError`.
+    """
+    size = _TAIL_BYTES
+    while True:
+        start = max(end - size, 0)
+        text = os.pread(fd, end - start, start)
+        cut = text.rfind(b"\n", 0, max(len(text) - 1, 0)) + 1
+        if cut or not start or (longest is not None and size > longest and not text.endswith(b"\n")):
+            return text[cut:], start + cut
+        size *= 16
+
+
+def hash_of(line: bytes) -> bytes:
+    """Return the hash of a line, with its end or without; empty of no line."""
+    return line_hash(line.removesuffix(b"\n")).digest() if line else b""
 
 
 def document_of(line: bytes) -> dict[str, Any] | None:
