@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rotifer_host.cli.common import Command, Session
+from rotifer_host.cli.common import Command, Session, names_in
 from rotifer_host.cli.output import print_document, print_text
 from rotifer_host.cli.run_input import read_bytes
 from rotifer_host.errors import DocumentError, UsageError
@@ -77,7 +77,5 @@ def _settings(session: Session, name: str, source: str) -> dict[str, Any]:
 
 
 def _names(given: Sequence[str]) -> list[str]:
-    names = [part.replace(",", " ").split() for part in given]
-    if not all(names):
-        raise UsageError("the name of a host module is empty", help="`rotifer doctor` shows the host modules there are")
-    return [name for part in names for name in part]
+    empty = UsageError("the name of a host module is empty", help="`rotifer doctor` shows the host modules there are")
+    return names_in(given, empty)

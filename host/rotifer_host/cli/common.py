@@ -31,6 +31,7 @@ __all__ = [
     "call_path_option",
     "limit_options",
     "log_option",
+    "names_in",
     "run_limits",
     "size",
     "wants_json",
@@ -177,6 +178,14 @@ class Group(Command, click.Group):
             found = getattr(import_module(f"rotifer_host.cli.{module}"), attribute)
             self.commands[cmd_name] = found
         return found
+
+
+def names_in(given: Sequence[str], empty: UsageError) -> list[str]:
+    """Return the names in what an option was given, with blanks or commas between them. Raises `empty` for none."""
+    names = [part.replace(",", " ").split() for part in given]
+    if not all(names):
+        raise empty
+    return [name for part in names for name in part]
 
 
 def size(what: str, *, maximum: int) -> Callable[[str], int]:

@@ -39,9 +39,10 @@ def telemetry() -> str:
 def memories(project: Project) -> str:
     """Open every memory there is, as a run does. Raises `ProjectError` naming all that cannot be opened."""
     folder = ProjectFolder(project.root)
-    there = [agent for agent in _agents(folder) if _has_memory(folder, agent)]
+    agents = _agents(folder)
+    there = [agent for agent in agents if _has_memory(folder, agent)]
     _each(there, lambda agent: folder.open_memory(agent).close())
-    return f"{len(there)} of {counted(len(_agents(folder)), 'agent')}, which can be opened" if there else "none yet"
+    return f"{len(there)} of {counted(len(agents), 'agent')}, which can be opened" if there else "none yet"
 
 
 def grants(project: Project) -> str:

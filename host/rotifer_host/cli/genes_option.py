@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import click
 
-from rotifer_host.cli.common import Command
+from rotifer_host.cli.common import Command, names_in
 from rotifer_host.errors import UsageError
 from rotifer_host.text import quoted
 
@@ -37,10 +37,8 @@ class GenesCommand(Command):
 
 def gene_names(genes: Sequence[str]) -> list[str]:
     """Return the names in what the option was given. Raises `UsageError` where one is empty."""
-    names = [part.replace(",", " ").split() for part in genes]
-    if not all(names):
-        raise UsageError("--genes was given an empty name", help="`rotifer list` shows the genes of this project")
-    return [name for part in names for name in part]
+    empty = UsageError("--genes was given an empty name", help="`rotifer list` shows the genes of this project")
+    return names_in(genes, empty)
 
 
 def _repeat_option(option: str, args: Sequence[str]) -> list[str]:
