@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -204,12 +205,11 @@ def test_progress_is_shown_on_a_terminal_only(project: Project) -> None:
     assert json.loads(done.stdout)["target"] == "echo"
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_measurement_that_is_stopped_cleans_up(project: Project, number: signal.Signals, status: int) -> None:
-    """Ctrl-C and SIGTERM end it in the middle, and its copies of the memory are gone."""
-    project.create_agent("own", ["every"])
+@contextmanager
+def _measuring(project: Project, name: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Give a process in the middle of a long measurement."""
     with subprocess.Popen(
-        [*COMMAND, "own", "--runs", "100000"],
+        [*COMMAND, name, "--runs", "100000"],
         cwd=project.root,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -217,6 +217,14 @@ def test_a_measurement_that_is_stopped_cleans_up(project: Project, number: signa
     ) as process:
         while not _changed(project.root) and process.poll() is None:
             time.sleep(0.02)
+        yield process
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_measurement_that_is_stopped_cleans_up(project: Project, number: signal.Signals, status: int) -> None:
+    """Ctrl-C and SIGTERM end it in the middle, and its copies of the memory are gone."""
+    project.create_agent("own", ["every"])
+    with _measuring(project, "own") as process:
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (status, b"")
@@ -226,15 +234,7 @@ def test_a_measurement_that_is_stopped_cleans_up(project: Project, number: signa
 
 def test_the_next_measurement_removes_what_a_killed_one_left(run: Run, project: Project) -> None:
     """SIGKILL leaves the copies behind, which nobody holds any more."""
-    with subprocess.Popen(
-        [*COMMAND, "every", "--runs", "100000"],
-        cwd=project.root,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        while not _changed(project.root) and process.poll() is None:
-            time.sleep(0.02)
+    with _measuring(project, "every") as process:
         assert run("echo", *QUICK, "--call-path", "plain")[0] == 0
         assert len(list((project.root / ".rotifer").glob("bench-*"))) == 1  # its own, while it runs
         process.kill()

@@ -19,6 +19,15 @@ def fill(world: Any, *entries: tuple[str, str, int]) -> None:
     world.audit.take()
 
 
+def fill_with_many(world: Any, *categories: str) -> None:
+    """Write an entry without a value in each of these, the keys being `0000`, `0001` and so on."""
+    world.reopen(durability="run")
+    for number, category in enumerate(categories):
+        world.write(world.gene("a"), f"{number:04}", b"", category)
+    world.memory.finish()
+    world.audit.take()
+
+
 def test_the_quota_counts_keys_in_utf8_and_raw_values(world: Any) -> None:
     """An entry of exactly the free bytes fits, one more does not."""
     world.reopen(quota=10)
@@ -182,11 +191,7 @@ def test_a_smaller_quota_makes_room_at_the_next_write(world: Any) -> None:
 
 def test_as_many_go_as_the_entry_limit_asks_for(world: Any) -> None:
     """A limit lowered by three makes a new entry cost four."""
-    world.reopen(durability="run")
-    for number in range(1027):
-        world.write(world.gene("a"), f"{number:04}", b"")
-    world.memory.finish()
-    world.audit.take()
+    fill_with_many(world, *["CACHE"] * 1027)
     world.reopen(quota=16 * 1024)
     world.write(world.gene("a"), "new", b"")
     assert world.audit.actions() == [*(("evict", f"{number:04}") for number in range(4)), ("create", "new")]
@@ -194,10 +199,7 @@ def test_as_many_go_as_the_entry_limit_asks_for(world: Any) -> None:
 
 def test_a_rewritten_entry_does_not_count_as_evictable(world: Any) -> None:
     """With nothing else to evict, an agent over its entry limit cannot rewrite its only CACHE entry."""
-    world.reopen(durability="run")
-    for number in range(1025):
-        world.write(world.gene("a"), f"{number:04}", b"", "PREFERENCE" if number else "CACHE")
-    world.memory.finish()
+    fill_with_many(world, "CACHE", *["PREFERENCE"] * 1024)
     world.reopen(quota=16 * 1024)
     with pytest.raises(QuotaExceededError, match="1025 of 1024 entries exist, 0 could be evicted"):
         world.write(world.gene("a"), "0000", b"x")
@@ -205,11 +207,7 @@ def test_a_rewritten_entry_does_not_count_as_evictable(world: Any) -> None:
 
 def test_a_run_out_of_time_evicts_nothing(world: Any) -> None:
     """The deadline is minded while very many are looked at that would have to go, before anything is announced."""
-    world.reopen(durability="run")
-    for number in range(300):
-        world.write(world.gene("a"), f"{number:04}", b"")
-    world.memory.finish()
-    world.audit.take()
+    fill_with_many(world, *["CACHE"] * 300)
 
     world.reopen(quota=1300, patience=Passed())
     with pytest.raises(BudgetExhaustedError):
